@@ -47,6 +47,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         tool_starts=stores.tool_starts,
         user_rules=stores.user_rules,
         spending=Spending(stores.spending, prices, time, ceiling=chosen.max_cost),
+        traces=stores.traces,
         database=stores.database,
         unit_of_work=stores.unit_of_work,
         erasure=stores.erasure,

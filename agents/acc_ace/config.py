@@ -278,6 +278,11 @@ class Settings(BaseSettings):
     llama_cpp_field_by_field: bool = Field(
         default=True, description="Generate the CCS one field per call with 'llama-cpp/…' models."
     )
+    keep_requests: bool = Field(
+        default=True,
+        description="Keep what each model was asked and answered in the newest 50 turns of a "
+        "session, redacted, for its owner to see.",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="Minimum log level."
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         EvidenceStore,
         SessionLock,
         ToolStarts,
+        TraceStore,
         UserErasure,
         UserFiles,
         UserRules,
@@ -95,6 +96,8 @@ class Container:
     user_rules: UserRules
     spending: Spending
     """What model calls cost, and the ceiling of it."""
+    traces: TraceStore
+    """What the models of the newest turns were asked and answered."""
     database: Database
     """Holds all of these stores, and ADK's sessions."""
     unit_of_work: Callable[[], UnitOfWork]

@@ -68,6 +68,7 @@ def container() -> Container:
         tool_starts=stores.tool_starts,
         user_rules=stores.user_rules,
         spending=Spending(stores.spending, load_prices(), clock, ceiling=None),
+        traces=stores.traces,
         erasure=stores.erasure,
         files=open_artifacts(settings),
         close=stores.close,

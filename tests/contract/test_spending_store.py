@@ -1,9 +1,12 @@
 """What model calls cost is kept once, summed by day and session, and leaves with its owner."""
 
 from datetime import date
+from typing import Any
+
+import pytest
 
 from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.cost import REPLAY, ModelUse, Totals
+from acc_ace.schemas.cost import REPLAY, Crossing, ModelUse, Totals
 from acc_ace.schemas.report import Money, TokenUse
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_USER
@@ -82,6 +85,40 @@ async def test_work_for_a_session_that_was_deleted_is_kept_without_its_name(
     await stores.spending.add(KEY._replace(session="gone"), [use(2, run="r2")], day=DAY)
     days = await stores.spending.days(KEY.tenant, limit=9)
     assert [(each.session, each.totals.nano) for each in days] == [("", 2), (KEY.session, 1)]
+
+
+async def kept_turns(stores: Stores, *turns: tuple[int | None, int]) -> Crossing:
+    """What a session with these costs of turns and of their replay crosses."""
+    for turn, (nano, replay) in enumerate(turns, start=1):
+        of_turn: dict[str, Any] = {"run": f"r{turn}", "turn": turn}
+        own = use(nano, **of_turn)
+        again = use(replay, stage=REPLAY, calls=replay, **of_turn)
+        await keep(stores, own, again)
+    return await stores.spending.crossing(KEY)
+
+
+@pytest.mark.parametrize(
+    ("turns", "money"),
+    [
+        ([], None),
+        ([(5, 1), (5, 5)], None),
+        ([(5, 1), (5, 8), (5, 6)], None),
+        ([(5, 1), (5, 8), (5, 9)], 3),
+        ([(5, 9), (20, 1), (5, 30)], 3),
+        ([(5, 9), (5, 9)], 1),
+        ([(5, 9), (None, 9)], None),
+        ([(0, 0)], None),
+    ],
+)
+async def test_a_session_crosses_replay_at_the_turn_from_which_on_it_costs_less(
+    stores: Stores, turns: list[tuple[int | None, int]], money: int | None
+) -> None:
+    assert (await kept_turns(stores, *turns)).money == money
+
+
+async def test_tokens_cross_where_prices_are_unknown(stores: Stores) -> None:
+    crossing = await kept_turns(stores, (None, 1), (None, 1), (None, 3))
+    assert crossing == Crossing(money=None, tokens=3)
 
 
 async def test_pages_hold_each_row_and_each_turn_once(stores: Stores) -> None:

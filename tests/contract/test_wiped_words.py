@@ -1,6 +1,7 @@
 """What is deleted from SQLite's files is wiped from them, also when another program reads them."""
 
 import sqlite3
+import zlib
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -53,6 +54,28 @@ async def test_a_deleted_session_leaves_no_bytes(tmp_path: Path, talking: Conver
     assert "memory.db-wal" in files_with_the_word(tmp_path)
     await talking.forget_session(KEY)
     assert files_with_the_word(tmp_path) == []
+
+
+def pieces_of_requests(database: Path) -> set[bytes]:
+    """The compressed requests that a database holds, in pieces that no page divides twice."""
+    with closing(sqlite3.connect(database)) as reader:
+        bodies = [body for (body,) in reader.execute("SELECT body FROM turn_traces")]
+    assert any(WORD.encode() in zlib.decompress(body) for body in bodies)
+    return {body[at : at + 24] for body in bodies for at in range(0, len(body) - 24, 24)}
+
+
+async def test_what_models_saw_leaves_no_bytes_compressed_as_it_is(
+    tmp_path: Path, talking: Conversation
+) -> None:
+    pieces = pieces_of_requests(tmp_path / "memory.db")
+
+    def left() -> int:
+        files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+        return sum(any(piece in file for file in files) for piece in pieces)
+
+    assert left() > len(pieces) / 2
+    await talking.erase(KEY.tenant)
+    assert left() == 0
 
 
 async def test_a_session_is_deleted_while_another_program_reads_and_wiped_with_the_next(

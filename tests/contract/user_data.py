@@ -2,7 +2,8 @@
 
 import re
 import sqlite3
-from collections.abc import Mapping
+import zlib
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from acc_ace.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.commit import ConstraintPin, RuleScope
 from acc_ace.schemas.memory import Summary
 from acc_ace.schemas.report import TokenUse
+from acc_ace.schemas.trace import ModelCall, RequestPart, TurnTrace
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.storage.postgres.schema import SCHEMA
 from acc_ace.turn.spending import Spending
@@ -71,6 +73,7 @@ def opened(settings: Settings, embedder: Embedder) -> Container:
         tool_starts=stores.tool_starts,
         user_rules=stores.user_rules,
         spending=Spending(stores.spending, load_prices(), clock, ceiling=None),
+        traces=stores.traces,
         database=stores.database,
         unit_of_work=stores.unit_of_work,
         erasure=stores.erasure,
@@ -107,6 +110,7 @@ async def fill(
     used = {"generator": {mark("model"): TokenUse(input=9, calls=1)}}
     use = container.spending.priced("run-1", 1, used)
     await container.spending.store.add(key, use, day=START.date())
+    await _fill_traces(container, key)
     await _fill_chat(sessions, key)
     await _fill_playbook(container, key.tenant, lessons)
     assert isinstance(container.files, BaseArtifactService)
@@ -117,6 +121,21 @@ async def fill(
         filename="me.txt",
         artifact=types.Part(text=mark("file")),
     )
+
+
+async def _fill_traces(container: Container, key: SessionKey) -> None:
+    asked = ModelCall(
+        stage="generator",
+        model="m",
+        parts=(RequestPart(kind="state", text=mark("request")),),
+        reply=mark("reply"),
+        tokens=TokenUse(),
+        seconds=0.1,
+    )
+    trace = TurnTrace(turn=1, invocation_id="i-1", run=f"run-{key.app}-1", calls=(asked,))
+    work = container.unit_of_work()
+    work.add(container.traces.put_write(key, trace))
+    await work.commit()
 
 
 async def _fill_chat(sessions: BaseSessionService, key: SessionKey) -> None:
@@ -188,7 +207,7 @@ class Database(NamedTuple):
             connection.execute(f"SET search_path = {SCHEMA}, public".encode())
             tables = postgres_residue.tables_of(connection)
             return {
-                name: connection.execute(query.encode(), _values(tenant)).fetchall()
+                name: _plain(connection.execute(query.encode(), _values(tenant)).fetchall())
                 for name, query in _queries(tables, ("%(app)s", "%(user)s"))
             }
 
@@ -197,9 +216,20 @@ def _of_file(path: Path, tenant: Tenant) -> dict[str, list[tuple[Any, ...]]]:
     with closing(sqlite3.connect(path)) as connection:
         tables = sqlite_residue.tables_of(connection)
         return {
-            f"{path.stem}.{name}": connection.execute(query, _values(tenant)).fetchall()
+            f"{path.stem}.{name}": _plain(connection.execute(query, _values(tenant)).fetchall())
             for name, query in _queries(tables, (":app", ":user"))
         }
+
+
+def _plain(rows: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The rows with what is compressed in them as text."""
+    return [tuple(map(_text, row)) for row in rows]
+
+
+def _text(value: object) -> object:
+    if isinstance(value, bytes) and value.startswith(b"x\x9c"):
+        return zlib.decompress(value).decode()
+    return value
 
 
 def _values(tenant: Tenant) -> dict[str, str]:

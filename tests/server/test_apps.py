@@ -50,6 +50,10 @@ READ = [
     (f"{BASE}/ccs/history", RULE),
     (f"{BASE}/ccs/versions/1", RULE),
     (f"{BASE}/rules", RULE),
+    (f"{BASE}/turns/1/requests", RULE),
+    (f"{BASE}/turns/1/recall", '"turn":1'),
+    (f"{BASE}/turns/1/state", RULE),
+    (f"/v1/memory/artifacts/turn:{KEY.session}:1", RULE),
     (f"{BASE}/cost", "scripted/test"),
     ("/v1/playbook", LESSON),
     ("/v1/playbook/deltas", LESSON),
@@ -146,7 +150,7 @@ async def test_with_tokens_an_app_opens_nothing_of_other_users() -> None:
             for route, shown in READ
             if shown not in {LESSON, '"version":1'}
         ]
-        assert [response.status_code for response in found[1:]] == [404] * 5 + [200, 404]
+        assert [response.status_code for response in found[1:]] == [404] * 5 + [200] + [404] * 5
         assert found[0].json()["items"] == []
         assert RULE not in "".join(response.text for response in found)
         held = await http.get("/v1/playbook/held", params={"app": KEY.app})

@@ -34,6 +34,8 @@ async def test_a_turn_and_a_session_say_what_they_cost_and_the_ceiling_refuses_w
         cost = SessionCost.model_validate((await http.get("/v1/sessions/s1/cost")).json())
         assert cost.cost.usd == turn["cost"]["session"]["usd"]
         assert cost.today.ceiling_usd == 0.001
+        assert cost.crossing.money is None
+        assert cost.turns[0].replayed == cost.replayed
         for path in ("/v1/sessions/s1/turns", "/v1/chat"):
             refused = await http.post(path, json={"input": "And now?"})
             assert refused.status_code == 429

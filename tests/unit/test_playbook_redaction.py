@@ -17,6 +17,12 @@ SECRETS = [
     ("url password", "postgres://app:pa55word@db.example/main"),
     ("password", "password: correcthorse"),
     ("password", "パスワードは abc12345"),
+    ("password", "APIキー: abc12345"),
+    ("password", "ACCESS-KEY = abc12345"),
+    ("password", "Credentıals: abc12345"),
+    ("password", "paſſphrase: correcthorse"),
+    ("bearer token", "BEARER " + "a1B2" * 6),
+    ("url password", "AMQP://app:pa55word@queue.example"),
     ("private key", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----"),
 ]
 PERSONAL = [

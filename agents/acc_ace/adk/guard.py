@@ -160,6 +160,7 @@ class ToolGuard:
         )
         record.stages.setdefault("generator", StageUse()).add(asked.use, asked.model)
         record.warn(*asked.warnings)
+        record.note_calls(*asked.calls)
         return asked.value
 
 

@@ -5,7 +5,8 @@ warnings.
 """
 
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, Final, NamedTuple
+from dataclasses import replace
+from typing import Any, Final
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
@@ -18,19 +19,16 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel
 
+from acc_ace.adk.model_calls import parts_of, reply_facts
 from acc_ace.config import AgentSettings, Role, Settings
-from acc_ace.errors import ModelError
-from acc_ace.models.reply_bounds import use_of
-from acc_ace.models.resilient import answered_by
 from acc_ace.schemas.commit import CompressorReply
 from acc_ace.schemas.delta import DeltaBatch
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.reflection import Reflection
-from acc_ace.schemas.report import TokenUse
+from acc_ace.schemas.trace import RequestPart
 from acc_ace.text.prompt import Prompt
 from acc_ace.turn.structured_call import Reply
-from acc_ace.turn.turn_record import StageUse, TurnRecord
 
 Models = Mapping[Role, BaseLlm]
 """Models by role."""
@@ -43,45 +41,6 @@ SCHEMAS: Final[Mapping[Role, type[BaseModel]]] = {
     "curator": DeltaBatch,
 }
 """The reply schema of each role."""
-
-
-class ReplyFacts(NamedTuple):
-    """Facts of one model reply."""
-
-    model: str
-    use: TokenUse
-    warnings: tuple[str, ...]
-
-
-def reply_facts(reply: LlmResponse) -> ReplyFacts:
-    """What the reply's usage metadata says, and what the resilient model noted."""
-    answered = answered_by(reply)
-    return ReplyFacts(
-        model=answered.model or reply.model_version or "",
-        use=use_of(reply) + answered.failed,
-        warnings=answered.warnings,
-    )
-
-
-def count_reply(record: TurnRecord, reply: LlmResponse, *, asked: str = "") -> None:
-    """Count a whole reply of the Generator's model in its turn; a partial one counts nothing.
-
-    `asked` is the name under which the model was asked: providers answer under that of a version.
-    """
-    if reply.partial:
-        return
-    facts = reply_facts(reply)
-    use = record.stages.setdefault("generator", StageUse())
-    use.add(facts.use, answered_by(reply).model or asked or facts.model)
-    use.model = facts.model or use.model
-    record.warn(*facts.warnings)
-
-
-def count_failure(record: TurnRecord, error: Exception) -> None:
-    """Count what the Generator's model took in vain: a turn that fails has cost it too."""
-    if isinstance(error, ModelError):
-        use = record.stages.setdefault("generator", StageUse())
-        use.add(TokenUse.model_validate(error.spent), "")
 
 
 class StructuredAgent:
@@ -101,6 +60,7 @@ class StructuredAgent:
         settings: AgentSettings,
     ) -> None:
         self._requests: dict[str, str] = {}
+        self._sent: dict[str, tuple[RequestPart, ...]] = {}
         self._model = model.model
         self.agent = LlmAgent(
             name=name,
@@ -122,15 +82,18 @@ class StructuredAgent:
         """One call; raises ModelError when the model did not answer."""
         self._requests[ctx.invocation_id] = text
         try:
-            return await _collect(self.agent.run_async(_quiet(ctx)), self._model)
+            reply = await _collect(self.agent.run_async(_quiet(ctx)), self._model)
+            return replace(reply, request=self._sent.get(ctx.invocation_id, ()))
         finally:
             self._requests.pop(ctx.invocation_id, None)
+            self._sent.pop(ctx.invocation_id, None)
 
     def _before_model(
         self, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> LlmResponse | None:
         text = self._requests[callback_context.invocation_id]
         llm_request.contents = [types.Content(role="user", parts=[types.Part(text=text)])]
+        self._sent[callback_context.invocation_id] = parts_of(llm_request)
         return None
 
 
@@ -211,12 +174,13 @@ class DirectCompletion:
             config=config,
         )
         request.set_output_schema(self._schema)
-        reply = Reply(text="", model=self._model.model)
+        reply = Reply(text="", model=self._model.model, request=parts_of(request))
         async for response in self._model.generate_content_async(request, stream=False):
             parts = (response.content.parts if response.content else None) or []
             text = "".join(part.text for part in parts if part.text and not part.thought)
             facts = reply_facts(response)
-            reply = Reply(
+            reply = replace(
+                reply,
                 text=reply.text + text,
                 model=facts.model or reply.model,
                 use=reply.use + facts.use,

@@ -141,6 +141,14 @@ class CostOfTurn(Value):
     tokens: TokenUse
     cost: Money
     replay: Money
+    replayed: TokenUse = Field(description="Tokens that replaying the transcript takes, at least.")
+
+
+class Crossing(Value):
+    """The first turn from which on a session has used less than replaying it; null before."""
+
+    money: int | None = Field(description="Null too where the price of a call is unknown.")
+    tokens: int | None
 
 
 class DaySpending(Value):
@@ -161,6 +169,7 @@ class SessionCost(Value):
     prices_as_of: date = Field(description="Date of the price table now in use.")
     stages: list[StageCost]
     replayed: TokenUse = Field(description="Tokens that replaying the transcript would have used.")
+    crossing: Crossing
     turns: list[CostOfTurn] = Field(description="A page of turns, newest first.")
     next_before: int | None = Field(description="`before` of the next page; null on the last one.")
     today: DaySpending

@@ -45,12 +45,14 @@ from acc_ace.server.identity import Identities
 from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
 from acc_ace.server.request_body import BodyLimit, Upload, body_limit
 from acc_ace.server.routes import (
+    artifact_routes,
     chat_routes,
     memory_routes,
     playbook_changes,
     rule_routes,
     session_routes,
     status_routes,
+    trace_routes,
     turn_routes,
 )
 from acc_ace.server.server_context import ServerContext
@@ -142,11 +144,13 @@ _ROUTERS: Final = (
     turn_routes.feedback_router,
     session_routes.router,
     chat_routes.router,
+    trace_routes.router,
     chat_routes.apps_router,
     rule_routes.router,
     playbook_changes.router,
     status_routes.jobs_router,
     memory_routes.router,
+    artifact_routes.router,
     memory_routes.documents_router,
     status_routes.models_router,
     status_routes.health_router,

@@ -22,6 +22,7 @@ from acc_ace.storage.sql_erasure import Files, SqlErasure
 from acc_ace.storage.sql_evidence import SqlEvidenceStore, SqlToolStarts
 from acc_ace.storage.sql_journal import SqlJournal
 from acc_ace.storage.sql_spending import SqlSpendingStore
+from acc_ace.storage.sql_traces import SqlTraceStore
 from acc_ace.storage.sql_user_rules import SqlUserRules
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
@@ -32,6 +33,7 @@ from acc_ace.turn.ports import (
     SessionLock,
     SpendingStore,
     ToolStarts,
+    TraceStore,
     UserErasure,
     UserFiles,
     UserRules,
@@ -57,6 +59,7 @@ class Stores:
     tool_starts: ToolStarts
     user_rules: UserRules
     spending: SpendingStore
+    traces: TraceStore
     erasure: UserErasure
     """Deletes sessions and users from all of them in one transaction."""
     database: Database
@@ -79,6 +82,7 @@ class SqlStores:
     tool_starts: SqlToolStarts
     user_rules: SqlUserRules
     spending: SqlSpendingStore
+    traces: SqlTraceStore
 
     @staticmethod
     def over(
@@ -101,6 +105,7 @@ class SqlStores:
             tool_starts=SqlToolStarts(database),
             user_rules=SqlUserRules(database),
             spending=SqlSpendingStore(database),
+            traces=SqlTraceStore(database),
         )
 
     def completed(
@@ -140,6 +145,7 @@ class SqlStores:
             tool_starts=self.tool_starts,
             user_rules=self.user_rules,
             spending=self.spending,
+            traces=self.traces,
             erasure=erasure,
             database=self.database,
             unit_of_work=lambda: UnitOfWork(self.database, after=[self.artifacts.wake]),

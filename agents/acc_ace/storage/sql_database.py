@@ -36,7 +36,7 @@ class Database(Protocol):
         ...
 
 
-VERSION: Final = 102
+VERSION: Final = 103
 """Schema version of the baseline. Lower ones are from before the first release."""
 
 _FILES: Final = ("common", "sessions")

@@ -22,6 +22,7 @@ _TABLES: Final = {
     "journal": "journal",
     "evidence": "interactions",
     "tool_starts": "tool_starts",
+    "requests": "turn_traces",
 }
 """Tables with rows per session or turn, by their name in the report."""
 

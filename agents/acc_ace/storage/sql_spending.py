@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.cost import REPLAY, DaySum, ModelUse, StageCost, Totals
+from acc_ace.schemas.cost import REPLAY, Crossing, DaySum, ModelUse, StageCost, Totals
 from acc_ace.schemas.report import Money, TokenUse
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, page_size
@@ -54,6 +54,21 @@ _USES = f"""
            SELECT DISTINCT turn FROM model_uses WHERE {_OF_SESSION} AND turn < ?
             ORDER BY turn DESC LIMIT ?)
      ORDER BY turn DESC, run, stage, model
+"""  # noqa: S608 - constants
+_TOKENS = "input + output + thinking"
+_CROSSING = f"""
+    WITH turns AS (
+        SELECT turn,
+               sum(CASE WHEN {_IS_REPLAY} THEN -nano ELSE nano END) AS nano,
+               sum(CASE WHEN {_IS_REPLAY} THEN -({_TOKENS}) ELSE {_TOKENS} END) AS tokens,
+               sum(CASE WHEN {_IS_REPLAY} OR nano IS NOT NULL THEN 0 ELSE calls END) AS unpriced
+          FROM model_uses WHERE {_OF_SESSION} GROUP BY turn
+    ), running AS (
+        SELECT turn, sum(nano) OVER (ORDER BY turn) AS nano,
+               sum(tokens) OVER (ORDER BY turn) AS tokens, unpriced FROM turns
+    )
+    SELECT max(CASE WHEN nano >= 0 THEN turn END), max(CASE WHEN tokens >= 0 THEN turn END),
+           max(turn), sum(unpriced) FROM running
 """  # noqa: S608 - constants
 _DAYS = """
     SELECT day, session, nano, unpriced, replay_nano FROM spending
@@ -150,6 +165,14 @@ class SqlSpendingStore:
             for run, turn, stage, model, nano, *tokens in found
         ]
 
+    async def crossing(self, key: SessionKey) -> Crossing:
+        """From which turn on a session has used less than replaying it."""
+        found = await self._database.read(lambda rows: rows.one(_CROSSING, key))
+        money, tokens, newest, unpriced = found or (None, None, None, None)
+        return Crossing(
+            money=None if unpriced else _after(money, newest), tokens=_after(tokens, newest)
+        )
+
     async def days(
         self, tenant: Tenant, *, limit: int, after: DaySum | None = None
     ) -> Sequence[DaySum]:
@@ -176,6 +199,11 @@ def forget_session(rows: Rows, key: SessionKey) -> int:
 
 def _sums(rows: Rows, run: str) -> tuple[int, ...]:
     return tuple(map(int, rows.one(_OF_RUN, (run,)) or (0, 0, 0)))
+
+
+def _after(last: int | None, newest: int | None) -> int | None:
+    """The turn after the last one at which it was more; None if that is the newest."""
+    return None if newest is None or last == newest else (last or 0) + 1
 
 
 def _totals_of(nano: int, unpriced: int, replay: int) -> Totals:

@@ -7,7 +7,7 @@ its block.
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,6 +16,7 @@ from acc_ace.errors import PromptError
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.ccs import CompressedCognitiveState
 from acc_ace.schemas.commit import CommittedState
+from acc_ace.schemas.trace import RequestPart
 from acc_ace.text.normalize import neutralise, one_line
 from acc_ace.text.patterns import lazy_pattern
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
@@ -58,6 +59,41 @@ def escaped_json(value: object) -> str:
     # Lone surrogates become JSON escapes.
     safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return safe.translate(_ESCAPES)
+
+
+_BLOCK = lazy_pattern(r'<input name="([a-z][a-z0-9_]{0,63})">.*?</input>', re.DOTALL)
+_KINDS: Final = {
+    "previous_state": "state",
+    "current_input": "x_t",
+    "earlier_input": "history",
+    "candidates": "artifacts",
+}
+"""Kinds of parts whose inputs have other names."""
+
+
+def request_parts(text: str) -> Iterator[RequestPart]:
+    """Cut a request at its blocks; what is beside them is 'role', but for blank lines.
+
+    No value can close a block, so the cuts are those that `write_input` made.
+    """
+    at = 0
+    for block in _BLOCK.finditer(text):
+        if text[at : block.start()].strip():
+            yield RequestPart(kind="role", text=text[at : block.start()])
+        yield from _block_parts(_KINDS.get(block[1], block[1]), block[0])
+        at = block.end()
+    if text[at:].strip():
+        yield RequestPart(kind="role", text=text[at:])
+
+
+def _block_parts(kind: str, block: str) -> Iterator[RequestPart]:
+    """A block as one part, the rules of a state before the rest of it."""
+    rules, goal, rest = block.partition("\ngoal_orientation: ")
+    if kind == "state" and goal:
+        yield RequestPart(kind="rules", text=rules)
+        yield RequestPart(kind="state", text=goal + rest)
+    else:
+        yield RequestPart(kind=kind, text=block)
 
 
 _INPUTS_SECTION = lazy_pattern(r"^## Inputs$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

@@ -3,7 +3,7 @@
 Ids of merged bullets resolve to the surviving bullet.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from acc_ace.container import Container
@@ -116,9 +116,19 @@ def feedback_job(key: SessionKey, interaction: Interaction, feedback: Feedback) 
 
 async def answered_turn(container: Container, key: SessionKey, turn: int) -> Interaction:
     """The evidence of an answered turn. Raises NotFoundError or StoreError."""
+    return await committed_turn(container, key, turn, {Outcome.ANSWERED})
+
+
+async def committed_turn(
+    container: Container,
+    key: SessionKey,
+    turn: int,
+    outcomes: Collection[Outcome] = (Outcome.ANSWERED, Outcome.PAUSED),
+) -> Interaction:
+    """The evidence of a turn with one of these outcomes. Raises NotFoundError or StoreError."""
     page = await container.evidence.list(key, limit=_TRIES_OF_A_TURN, before_turn=turn + 1)
     for interaction in page:
-        if interaction.turn == turn and interaction.outcome is Outcome.ANSWERED:
+        if interaction.turn == turn and interaction.outcome in outcomes:
             return interaction
     raise NotFoundError(f"session '{key.session}' has no answered turn {turn}")
 

@@ -7,7 +7,7 @@ early for any reason leaves CCS_{t-1}.
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -18,12 +18,14 @@ from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, ToolStart, TurnInput
 from acc_ace.schemas.session import SessionRecord
+from acc_ace.schemas.trace import ModelCall
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.ports import Database, HeldEvents
 from acc_ace.turn.rule_service import with_user_rules
 from acc_ace.turn.spending import beside_replay
 from acc_ace.turn.turn_commit import TurnCommit, commit_turn, lost_calls
 from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_trace import turn_trace
 from acc_ace.unit_of_work import Write
 
 if TYPE_CHECKING:
@@ -113,12 +115,11 @@ class TurnLifecycle:
         if (known := record.started_before.get(call_id)) is not None:
             return f"not run again: {known}"
         record.started.add(call_id)
-        turn = record.entry.state.turn if record.entry else record.previous.turn + 1
         start = ToolStart(
             call_id=call_id,
             name=name,
             args=dict(args),
-            turn=turn,
+            turn=record.number,
             started_at=self._container.clock.now(),
         )
         await self._container.tool_starts.start(record.key, start)
@@ -165,7 +166,7 @@ class TurnLifecycle:
         record.budget.end()
         if record.is_committed:
             if record.used != record.used_kept:
-                await self._try(record, self._cost(record))
+                await self._try(record, *await self._calls(record))
             return
         if record.held is not None:
             record.held.discard()
@@ -182,28 +183,37 @@ class TurnLifecycle:
             created_at=self._container.clock.now(),
         )
         kept = self._container.evidence.record_write(record.key, failed)
-        await self._try(record, kept, self._cost(record))
+        await self._try(record, kept, *await self._calls(record))
 
-    async def _try(self, record: TurnRecord, *writes: Write | None) -> None:
+    async def _try(self, record: TurnRecord, *writes: Write) -> None:
         work = self._container.unit_of_work()
-        wanted = [write for write in writes if write is not None]
-        for write in wanted:
+        for write in writes:
             work.add(write)
         try:
-            if wanted:
-                await work.commit()
+            await work.commit()
         except StoreError:
             # The caller must see the error that ended the turn; this one is logged.
             logger.exception("failure_not_kept session=%s", record.key.session)
 
-    def _cost(self, record: TurnRecord) -> Write | None:
-        """What the turn's model calls cost so far, all of it: a run counts once."""
-        uses = self._container.spending.of_turn(record)
-        return self._container.spending.write(record.key, uses) if uses else None
+    async def _calls(self, record: TurnRecord) -> list[Write]:
+        """What the turn's model calls cost so far, all of it: a run counts once; their requests."""
+        spending, key = self._container.spending, record.key
+        uses = spending.of_turn(record)
+        writes = [spending.write(key, uses)] if uses else []
+        if self._container.settings.keep_requests:
+            # In a thread: long texts take their time to redact.
+            calls = record.calls[record.kept_calls :]
+            writes.append(await asyncio.to_thread(self._trace, record, calls))
+        return writes
+
+    def _trace(self, record: TurnRecord, calls: Sequence[ModelCall]) -> Write:
+        trace = turn_trace(record, calls, self._container.spending.prices)
+        return self._container.traces.put_write(record.key, trace)
 
     async def _commit(self, record: TurnRecord, interaction: Interaction, ahead: Any) -> None:  # noqa: ANN401
         held = record.held
         events = [ahead] if ahead is not None else []
+        calls = len(record.calls)
         commit = TurnCommit(
             key=record.key,
             entry=require(record.entry, "entry", "commit"),
@@ -212,12 +222,12 @@ class TurnLifecycle:
             settled=frozenset(record.started),
             lost=tuple(record.lost),
             lost_calls=tuple(record.lost_calls),
-            cost=self._cost(record),
+            cost=await self._calls(record),
             events=held.write(*events) if held is not None else None,
         )
         await commit_turn(self._container, commit)
         record.is_written = record.is_committed = True
-        record.used_kept = record.used
+        record.used_kept, record.kept_calls = record.used, calls
         record.paused = interaction.outcome is Outcome.PAUSED
         if held is not None:
             held.written()

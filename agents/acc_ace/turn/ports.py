@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.cost import DaySum, ModelUse, StageCost, Totals
+from acc_ace.schemas.cost import Crossing, DaySum, ModelUse, StageCost, Totals
 from acc_ace.schemas.interaction import Interaction, ToolStart
 from acc_ace.schemas.session import SessionRecord
+from acc_ace.schemas.trace import TurnTrace
 from acc_ace.unit_of_work import Write
 
 T = TypeVar("T")
@@ -200,10 +201,30 @@ class SpendingStore(Protocol):
         """What the newest `turns` turns before one used, newest first."""
         ...
 
+    async def crossing(self, key: SessionKey) -> Crossing:
+        """From which turn on a session has used less than replaying it."""
+        ...
+
     async def days(
         self, tenant: Tenant, *, limit: int, after: DaySum | None = None
     ) -> Sequence[DaySum]:
         """A page of what a user has spent, by day and session."""
+        ...
+
+
+class TraceStore(Protocol):
+    """Keeps model calls and candidates of a session's newest turns. Raises StoreError."""
+
+    def put_write(self, key: SessionKey, trace: TurnTrace) -> Write:
+        """Keep a run of a turn, also again with more; older turns and other tries of it go."""
+        ...
+
+    async def of_turn(self, key: SessionKey, turn: int) -> Sequence[TurnTrace]:
+        """Return the kept runs of a turn, oldest first."""
+        ...
+
+    async def turns(self, key: SessionKey) -> Sequence[int]:
+        """Return the turns of which something is kept, in order."""
         ...
 
 

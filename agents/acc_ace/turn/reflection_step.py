@@ -260,7 +260,11 @@ async def reflect(
             completion, prompt, inputs, parser(Reflection), repairs=limits.repairs
         )
         asked = asked.plus(
-            value=fresh.value, model=fresh.model, use=fresh.use, warnings=fresh.warnings
+            value=fresh.value,
+            model=fresh.model,
+            use=fresh.use,
+            warnings=fresh.warnings,
+            calls=fresh.calls,
         )
         if fresh.value is None or (last is not None and _same(last, fresh.value)):
             break

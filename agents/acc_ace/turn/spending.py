@@ -99,8 +99,7 @@ class Spending:
 
     def of_turn(self, record: TurnRecord) -> list[ModelUse]:
         """What a running turn has used so far, with its prices."""
-        turn = record.entry.state.turn if record.entry else record.previous.turn + 1
-        return self.priced(record.run, turn, record.used)
+        return self.priced(record.run, record.number, record.used)
 
     async def note(self, key: SessionKey, turn: int, used: Used) -> None:
         """Keep what work beside the turns has used, such as later learning. Raises StoreError."""
@@ -128,6 +127,7 @@ class Spending:
             prices_as_of=self.prices.as_of,
             stages=_with_saved(found),
             replayed=sum((each.tokens for each in found if each.stage == REPLAY), TokenUse()),
+            crossing=await self.store.crossing(key),
             turns=turns,
             next_before=turns[-1].turn if len(turns) == limit else None,
             today=await self.today(key.tenant),
@@ -226,12 +226,17 @@ def _by_turn(uses: Sequence[ModelUse]) -> list[CostOfTurn]:
     return [
         CostOfTurn(
             turn=turn,
-            tokens=sum((use.tokens for use in own if use.stage != REPLAY), TokenUse()),
+            tokens=_tokens(own, of_replay=False),
             cost=Totals.of(own).spent,
             replay=Totals.of(own).replay,
+            replayed=_tokens(own, of_replay=True),
         )
         for turn, own in by_turn.items()
     ]
+
+
+def _tokens(uses: Sequence[ModelUse], *, of_replay: bool) -> TokenUse:
+    return sum((use.tokens for use in uses if (use.stage == REPLAY) is of_replay), TokenUse())
 
 
 def _with_saved(found: Sequence[StageCost]) -> list[StageCost]:

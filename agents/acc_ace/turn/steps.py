@@ -166,8 +166,7 @@ class TurnSteps:
                 )
             else:
                 self._record.saved["qualifier"] = "decided by rules and scores"
-            use.count(asked)
-            self._record.warn(*asked.warnings)
+            self._record.count(use, asked)
             judged = asked.value.decisions if asked.value else []
             decisions = RelevanceBatch(decisions=[*decided, *judged])
             return conclude(screening, decisions, limits=self._limits)
@@ -201,10 +200,9 @@ class TurnSteps:
                 parse_compressor_reply,
                 repairs=self._limits.repairs,
             )
-            use.count(asked)
+            self._record.count(use, asked)
             # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
             gate = await asyncio.to_thread(self._gate, qualified, x_t, previous, asked.value)
-            self._record.warn(*asked.warnings)
             return self._entry(gate)
 
     def _carried_on(self, x_t: TurnInput, previous: CommittedState) -> JournalEntry:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
+from time import perf_counter
 from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -19,7 +20,8 @@ from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.report import TokenUse
-from acc_ace.text.prompt import Lines, Prompt, load_prompt, render_ccs
+from acc_ace.schemas.trace import ModelCall, RequestPart
+from acc_ace.text.prompt import Lines, Prompt, load_prompt, render_ccs, request_parts
 from acc_ace.text.tokens import clip_tokens
 
 
@@ -31,6 +33,8 @@ class Reply:
     model: str = ""
     use: TokenUse = field(default_factory=TokenUse)
     warnings: tuple[str, ...] = ()
+    request: tuple[RequestPart, ...] = ()
+    """The final request, where the completion knows it."""
 
 
 class Completion(Protocol):
@@ -46,15 +50,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class StructuredResult(Generic[T]):
-    """A value or None, the cost of the calls, and warnings."""
+    """A value or None, the cost of the calls, warnings, and the calls themselves."""
 
     value: T | None
     model: str = ""
     use: TokenUse = field(default_factory=TokenUse)
     warnings: tuple[str, ...] = ()
+    calls: tuple[ModelCall, ...] = ()
 
     def plus(
-        self, *, value: T | None = None, model: str = "", use: TokenUse, warnings: Sequence[str]
+        self,
+        *,
+        value: T | None = None,
+        model: str = "",
+        use: TokenUse,
+        warnings: Sequence[str],
+        calls: Sequence[ModelCall] = (),
     ) -> "StructuredResult[T]":
         """What it is after another call: the newest value and model, the sum of the rest."""
         return StructuredResult(
@@ -62,6 +73,7 @@ class StructuredResult(Generic[T]):
             model=model or self.model,
             use=self.use + use,
             warnings=(*self.warnings, *warnings),
+            calls=(*self.calls, *calls),
         )
 
 
@@ -82,12 +94,15 @@ async def structured_call(
     asked: StructuredResult[T] = StructuredResult(value=None)
     note = ""
     for attempt in range(repairs + 1):
+        sent, started = user_text + note, perf_counter()
         try:
-            reply = await completion.complete(prompt, user_text + note)
+            reply = await completion.complete(prompt, sent)
         except ModelError as error:
             spent = TokenUse.model_validate(error.spent)
-            return asked.plus(use=spent, warnings=[_named(prompt, str(error))])
-        asked = asked.plus(model=reply.model, use=reply.use, warnings=reply.warnings)
+            call = _call(prompt, sent, Reply("", use=spent), started, error=str(error))
+            return asked.plus(use=spent, warnings=[_named(prompt, str(error))], calls=[call])
+        call = _call(prompt, sent, reply, started)
+        asked = asked.plus(model=reply.model, use=reply.use, warnings=reply.warnings, calls=[call])
         try:
             return replace(asked, value=parse(reply.text))
         except ModelOutputError as error:
@@ -100,6 +115,18 @@ async def structured_call(
 _REPAIR_NOTE = (
     "\nYour last reply could not be used: {reason}. Reply again, only with JSON of the schema."
 )
+
+
+def _call(prompt: Prompt, sent: str, reply: Reply, started: float, error: str = "") -> ModelCall:
+    return ModelCall(
+        stage=prompt.name,
+        model=reply.model,
+        parts=reply.request or (RequestPart(kind="role", text=prompt.text), *request_parts(sent)),
+        reply=reply.text,
+        tokens=reply.use,
+        seconds=perf_counter() - started,
+        error=error,
+    )
 
 
 def _named(prompt: Prompt, message: str) -> str:

@@ -56,8 +56,8 @@ class TurnCommit:
     """Evidence of turns that died: tool calls with an unknown outcome."""
     lost_calls: Sequence[Artifact] = ()
     """The same as artifacts for recall."""
-    cost: Write | None = None
-    """What the turn's model calls cost so far."""
+    cost: Sequence[Write] = ()
+    """What the turn's model calls cost so far, and what they were asked."""
     events: Write | None = None
     """The turn's events, where the session service buffers them."""
 
@@ -96,8 +96,8 @@ async def commit_turn(container: Container, commit: TurnCommit) -> None:
     work.add(container.directory.open_write(key, at=at, memory=memory))
     if commit.settled:
         work.add(container.tool_starts.settle_write(key, commit.settled))
-    if commit.cost is not None:
-        work.add(commit.cost)
+    for write in commit.cost:
+        work.add(write)
     if commit.events is not None:
         work.add(commit.events)
     await work.commit()

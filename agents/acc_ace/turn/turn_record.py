@@ -38,12 +38,23 @@ from acc_ace.schemas.report import (
     TurnEvent,
 )
 from acc_ace.schemas.session import SessionRecord
+from acc_ace.schemas.trace import ModelCall, RequestPart
 from acc_ace.turn.algorithm import Turn
 from acc_ace.turn.ports import HeldEvents
 from acc_ace.turn.reflection_step import TurnOutcome
 from acc_ace.turn.structured_call import StructuredResult
 
 Listener = Callable[[TurnEvent], None]
+
+_WHOLE_CALLS = 64
+"""Model calls of a run whose requests are kept; of later ones only the cost and the reply are."""
+
+
+class SentRequest(NamedTuple):
+    """A request of an answering agent that waits for its reply."""
+
+    parts: Callable[[], tuple[RequestPart, ...]]
+    started: float
 
 
 @dataclass
@@ -154,8 +165,21 @@ class TurnRecord(Turn):
     dropped: list[Release] = field(default_factory=list)
     """Rules missing from a state that the caller edited."""
     stages: dict[Stage, StageUse] = field(default_factory=dict)
+    sent: dict[tuple[str, str], SentRequest] = field(default_factory=dict)
+    """Requests that wait for their reply, by run and agent."""
+    calls: list[ModelCall] = field(default_factory=list)
+    """Model calls of this run, in the order of their replies."""
+    kept_calls: int = 0
+    """How many of them are kept already."""
+    redacted: dict[RequestPart, RequestPart] = field(default_factory=dict)
+    """Their parts, as they are kept."""
     answered: bool = False
     paused: bool = False
+
+    @property
+    def number(self) -> int:
+        """The number of the turn."""
+        return self.entry.state.turn if self.entry else self.previous.turn + 1
 
     @property
     def rules(self) -> list[ConstraintPin]:
@@ -181,6 +205,18 @@ class TurnRecord(Turn):
     def warn(self, *warnings: str) -> None:
         """Add warnings, without duplicates."""
         self.warnings.extend(w for w in warnings if w not in self.warnings)
+
+    def count(self, use: StageUse, asked: StructuredResult[Any]) -> None:
+        """Take a structured call's cost into its stage, and its warnings and calls here."""
+        use.count(asked)
+        self.warn(*asked.warnings)
+        self.note_calls(*asked.calls)
+
+    def note_calls(self, *calls: ModelCall) -> None:
+        """Keep model calls."""
+        for call in calls:
+            is_whole = len(self.calls) < _WHOLE_CALLS
+            self.calls.append(call if is_whole else call.model_copy(update={"parts": ()}))
 
     @contextmanager
     def timed(self, stage: Stage) -> Iterator[StageUse]:

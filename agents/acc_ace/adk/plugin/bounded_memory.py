@@ -28,6 +28,7 @@ from google.genai import types
 
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.guard import ToolGuard
+from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.plugin.model_request import bound_results, can_take, find_cache, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
@@ -41,7 +42,6 @@ from acc_ace.adk.stages.tool_loop import (
     result_text,
     tool_result,
 )
-from acc_ace.adk.structured_agent import count_failure, count_reply
 from acc_ace.config import GuardMode, Role
 from acc_ace.container import Container
 from acc_ace.errors import MemoryBypassedError
@@ -162,6 +162,7 @@ class BoundedMemoryPlugin(BasePlugin):
             prompt=self._prompt,
             limits=self._container.settings.limits,
         )
+        note_request(turn.record, callback_context, llm_request)
         return None
 
     async def after_model_callback(
@@ -174,7 +175,7 @@ class BoundedMemoryPlugin(BasePlugin):
         run = turn.runs[run_name(callback_context)]
         keep_calls_apart(llm_response, turn.record, callback_context, run.events())
         asked = turn.asked.get(callback_context.agent_name, "")
-        count_reply(turn.record, llm_response, asked=asked)
+        count_reply(turn.record, callback_context, llm_response, asked=asked)
         return None
 
     async def on_model_error_callback(
@@ -183,7 +184,7 @@ class BoundedMemoryPlugin(BasePlugin):
         """Count the failed attempts; the agent handles the error itself."""
         turn = self._turns.find(callback_context)
         if turn is not None:
-            count_failure(turn.record, error)
+            count_failure(turn.record, callback_context, error)
         return None
 
     async def before_tool_callback(

@@ -117,8 +117,7 @@ class ReflectorModel(ModelStage):
                 limits=self._container.settings.limits,
                 max_rounds=self._container.settings.reflector_max_rounds,
             )
-            use.count(asked)
-            record.warn(*asked.warnings)
+            record.count(use, asked)
             record.reflection = asked.value
             if asked.value is not None:
                 hand_on(ctx, keys.REFLECTOR_OUTPUT, asked.value)
@@ -181,8 +180,7 @@ class CuratorModel(ModelStage):
                 prompt=load_prompts().curator,
                 limits=self._container.settings.limits,
             )
-            use.count(asked)
-            record.warn(*asked.warnings)
+            record.count(use, asked)
             record.batch = asked.value
             if asked.value is not None:
                 hand_on(ctx, keys.CURATOR_OUTPUT, asked.value)

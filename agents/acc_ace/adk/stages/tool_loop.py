@@ -21,9 +21,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from acc_ace.adk.guard import ToolGuard
+from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
 from acc_ace.adk.stages.history_loader import put_changing
-from acc_ace.adk.structured_agent import count_failure, count_reply
 from acc_ace.adk.user_content import contents_of, quote_attachments
 from acc_ace.errors import AccAceError, ModelOutputError
 from acc_ace.gates.contradiction import flag_contradiction, screened_input
@@ -163,19 +163,20 @@ class ToolLoop:
                 f"generator: no answer after {used} tool calls, {record.model_calls - 1} replies "
                 f"(limit {self._limits.tool_calls}, ACC_ACE_LIMITS__TOOL_CALLS)"
             )
+        note_request(record, callback_context, llm_request)
         return None
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """Count what the reply took; let no two calls have the same id."""
         record = self._record(callback_context)
-        count_reply(record, llm_response)
+        count_reply(record, callback_context, llm_response)
         keep_calls_apart(llm_response, record, callback_context, callback_context.session.events)
 
     def on_model_error(
         self, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> None:
         """Count what was tried in vain; the error ends the turn."""
-        count_failure(self._record(callback_context), error)
+        count_failure(self._record(callback_context), callback_context, error)
 
     async def before_tool(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext

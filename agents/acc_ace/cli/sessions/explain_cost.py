@@ -47,6 +47,7 @@ def cost_view(cost: SessionCost) -> RenderableType:
     return Group(
         Lines(
             (f"session {cost.session}: {cost.cost}; replaying it: at least {cost.replay}", ""),
+            (f"less than replay {_since(cost)}", ""),
             (f"today (UTC): {today.spent}{ceiling}", ""),
             (priced, "dim"),
         ),
@@ -63,6 +64,14 @@ def cost_view(cost: SessionCost) -> RenderableType:
             ((name, *_counts(t.tokens), str(t.cost), str(t.replay)) for name, t in rows),
             texts=0,
         ),
+    )
+
+
+def _since(cost: SessionCost) -> str:
+    named = {"dollars": cost.crossing.money, "tokens": cost.crossing.tokens}
+    return ", ".join(
+        f"in {unit} {'not yet' if turn is None else f'from turn {turn} on'}"
+        for unit, turn in named.items()
     )
 
 

@@ -58,6 +58,22 @@ CREATE UNIQUE INDEX interactions_by_request ON interactions (app, user_id, sessi
     WHERE request IS NOT NULL;
 CREATE INDEX interactions_by_turn ON interactions (app, user_id, session, turn, seq);
 
+-- What the models of the newest turns were asked and answered, and what was recalled for them: a row
+-- for each commit of a turn, compressed (zlib). SQLite keeps bytes in a column of any type.
+CREATE TABLE turn_traces (
+    seq            {id},
+    app            text NOT NULL,
+    user_id        text NOT NULL,
+    session        text NOT NULL,
+    turn           integer NOT NULL,
+    run            text NOT NULL,
+    invocation_id  text NOT NULL,
+    body           bytea NOT NULL,
+    UNIQUE (app, user_id, session, run),
+    FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
+);
+CREATE INDEX turn_traces_by_turn ON turn_traces (app, user_id, session, turn, seq);
+
 -- Write-ahead log of calls of tools with side effects, so that a call is never silently repeated.
 CREATE TABLE tool_starts (
     app            text NOT NULL,

@@ -1,0 +1,57 @@
+"""Routes by which a user reads, corrects and forgets what recall finds."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.responses import Response
+
+from acc_ace.memory.artifact_edit import correct_artifact, find_artifact, forget_artifact
+from acc_ace.schemas.artifact import Artifact
+from acc_ace.server.problems import documented
+from acc_ace.server.request_body import Text
+from acc_ace.server.server_context import Context, CurrentTenant
+
+router = APIRouter(prefix="/v1/memory/artifacts/{artifact_id:path}", tags=["memory"])
+
+Id = Annotated[str, Path(min_length=1, max_length=1_024, examples=["turn:incident-42:3"])]
+
+
+class Correction(BaseModel):
+    """The user's version."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"content": "db-01 has 64 GB."}]}
+    )
+
+    content: Text = Field(min_length=1, description="The whole text of the artifact.")
+
+
+@router.get("", summary="Read an artifact", responses=documented(401, 403, 404, 503))
+async def read_artifact(context: Context, tenant: CurrentTenant, artifact_id: Id) -> Artifact:
+    """One piece of your memory, by the id that recall shows."""
+    return await find_artifact(context.container, tenant, artifact_id)
+
+
+@router.put(
+    "",
+    summary="Correct an artifact",
+    responses=documented(401, 403, 404, 409, 413, 422, 503),
+)
+async def put_artifact(
+    context: Context, tenant: CurrentTenant, artifact_id: Id, body: Correction
+) -> Artifact:
+    """Let your version take its place in recall. What was said in the session stays as it was."""
+    return await correct_artifact(context.container, tenant, artifact_id, body.content)
+
+
+@router.delete(
+    "",
+    summary="Forget an artifact",
+    status_code=204,
+    response_class=Response,
+    responses=documented(401, 403, 404, 503),
+)
+async def delete_artifact(context: Context, tenant: CurrentTenant, artifact_id: Id) -> None:
+    """Delete one piece of your memory. The turn it came from stays until its session is deleted."""
+    await forget_artifact(context.container, tenant, artifact_id)

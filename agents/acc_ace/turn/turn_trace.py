@@ -1,0 +1,142 @@
+"""What is kept of a turn beside its evidence: requests and replies of models, and the candidates.
+
+The words are those that were sent, redacted; nothing is rendered again to be shown.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+from typing import Final, NamedTuple
+
+from acc_ace.gates.references import artifact_ids
+from acc_ace.schemas.artifact import ArtifactKind
+from acc_ace.schemas.cost import PriceTable
+from acc_ace.schemas.report import NANO, TokenUse
+from acc_ace.schemas.trace import ModelCall, RecalledCandidate, RequestPart, TurnTrace
+from acc_ace.text.redaction import redact
+from acc_ace.text.tokens import estimate_tokens
+from acc_ace.turn.turn_record import TurnRecord
+
+PART_CHARS: Final = 32_000
+"""Maximum characters kept of a part or a reply."""
+
+_SCANNED_CHARS: Final = PART_CHARS + 8_000
+"""Scanned before a text is cut: a secret that is cut is not known as one."""
+
+
+def turn_trace(record: TurnRecord, calls: Sequence[ModelCall], prices: PriceTable) -> TurnTrace:
+    """The calls of a run that are not kept yet, redacted and cut; first the candidates too."""
+    start = record.kept_calls
+    return TurnTrace(
+        turn=record.number,
+        invocation_id=record.invocation_id,
+        run=f"{record.run}/{start}" if start else record.run,
+        calls=tuple(_kept(call, prices, record.redacted) for call in calls),
+        candidates=() if start else tuple(_candidates(record)),
+    )
+
+
+def _kept(
+    call: ModelCall, prices: PriceTable, redacted: dict[RequestPart, RequestPart]
+) -> ModelCall:
+    """The call as it is kept; a tool loop sends most of its parts again, so each is read once."""
+    for part in (*call.parts, RequestPart(kind="reply", text=call.reply)):
+        if part not in redacted:
+            redacted[part] = _lasting(part) if part.kind in _LASTING else _redacted(part)
+    update = {
+        "parts": tuple(redacted[part] for part in call.parts),
+        "reply": redacted[RequestPart(kind="reply", text=call.reply)].text,
+        "price": prices.price(call.model),
+    }
+    return call.model_copy(update=update)
+
+
+_LASTING: Final = frozenset({"role", "tools", "schema"})
+"""Kinds of parts that are the same from turn to turn."""
+
+
+def _redacted(part: RequestPart) -> RequestPart:
+    over = max(0, len(part.text) - _SCANNED_CHARS)
+    text = redact(part.text[:_SCANNED_CHARS])
+    return RequestPart(kind=part.kind, text=text, cut=over).clipped(PART_CHARS)
+
+
+_lasting = lru_cache(maxsize=64)(_redacted)
+
+
+def _candidates(record: TurnRecord) -> Iterator[RecalledCandidate]:
+    verdicts = {each.artifact_id: each for each in record.qualification.verdicts}
+    state = record.entry.state.ccs.retrieved_artifacts if record.entry else []
+    referred = artifact_ids(state)
+    for found in record.recalled.candidates:
+        artifact = found.artifact
+        verdict = verdicts.get(artifact.artifact_id)
+        yield RecalledCandidate(
+            artifact_id=artifact.artifact_id,
+            kind=artifact.kind,
+            source=artifact.source,
+            score=round(found.score, 4),
+            why=tuple(found.why),
+            ok=verdict.ok if verdict else None,
+            reason=verdict.reason if verdict else "",
+            detail=redact(verdict.detail) if verdict else "",
+            in_state=artifact.artifact_id in referred,
+        )
+    for verdict in record.known:
+        yield RecalledCandidate(
+            artifact_id=verdict.artifact_id,
+            kind=ArtifactKind.NOTE,
+            source="note of an earlier session",
+            score=0.0,
+            ok=verdict.ok,
+            reason=verdict.reason,
+            detail=redact(verdict.detail),
+            in_state=verdict.artifact_id in referred,
+        )
+
+
+class PartCost(NamedTuple):
+    """What a part of a request took; `usd` is None where the price is unknown."""
+
+    tokens: int
+    cached: int
+    usd: float | None
+
+
+def part_costs(call: ModelCall) -> list[PartCost]:
+    """The provider's count of the prompt, shared among the parts by their estimated sizes.
+
+    Its cached tokens are the first ones: providers cache prefixes.
+    """
+    sizes = [_estimate(part) for part in call.parts]
+    whole = sum(sizes)
+    counted = call.tokens.input or whole
+    ends = [round(end * counted / max(whole, 1)) for end in accumulate(sizes)]
+    costs = []
+    for start, end in zip([0, *ends], ends, strict=False):
+        cached = max(0, min(end, call.tokens.cached) - start)
+        costs.append(PartCost(end - start, cached, _usd(call, input=end - start, cached=cached)))
+    return costs
+
+
+def reply_usd(call: ModelCall) -> float | None:
+    """What the reply cost, thoughts included; None where the price is unknown."""
+    return _usd(call, output=call.tokens.output, thinking=call.tokens.thinking)
+
+
+def _usd(call: ModelCall, **counts: int) -> float | None:
+    return call.price.nano(TokenUse.model_validate(counts)) / NANO if call.price else None
+
+
+def _estimate(part: RequestPart) -> int:
+    tokens = estimate_tokens(part.text)
+    return round(tokens * (1 + part.cut / len(part.text))) if part.text else part.cut // 4
+
+
+def joined(traces: Sequence[TurnTrace]) -> TurnTrace:
+    """The runs of one turn as one; raises IndexError without any."""
+    update = {
+        "calls": tuple(call for trace in traces for call in trace.calls),
+        "candidates": tuple(each for trace in traces for each in trace.candidates),
+    }
+    return traces[-1].model_copy(update=update)
