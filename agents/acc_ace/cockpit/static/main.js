@@ -1,11 +1,11 @@
 /** The shell: navigation, whose data is shown, keys, and the view of the route. */
 
-import { html, render, useEffect, useErrorBoundary, useState } from "./lib/preact.js";
+import { html, render, useErrorBoundary, useState } from "./lib/preact.js";
 import { whose } from "./lib/api.js";
 import { useData } from "./lib/data.js";
 import { t } from "./lib/i18n.js";
 import { applyPrefs, nextLang, nextTheme, usePrefs } from "./lib/prefs.js";
-import { go, href, useRoute } from "./lib/router.js";
+import { go, href, OWN_APP, useKeys, useRoute } from "./lib/router.js";
 import { Button, Failure, Notice } from "./lib/ui.js";
 import Demo from "./views/demo.js";
 import Playbook from "./views/playbook.js";
@@ -13,15 +13,7 @@ import Session from "./views/session.js";
 import Sessions from "./views/sessions.js";
 import Survivor from "./views/survivor.js";
 
-const OWN_APP = "acc_ace";
-
-const VIEWS = {
-  sessions: Sessions,
-  session: Session,
-  playbook: Playbook,
-  survivor: Survivor,
-  demo: Demo,
-};
+const VIEWS = { sessions: Sessions, session: Session, playbook: Playbook, survivor: Survivor, demo: Demo };
 const MENU = { sessions: "Sessions", playbook: "Playbook", survivor: "Survivor", demo: "Demo" };
 
 const KEYS = [
@@ -29,8 +21,7 @@ const KEYS = [
   ["j  k", "Next and previous turn"],
   ["1 – 6", "Tabs of a session"],
   ["← →", "Scrubber and tabs"],
-  ["Ctrl Enter", "Send the turn"],
-  ["Esc", "Close what is open"],
+  ["Enter", "Send the turn"],
   ["?", "This list"],
 ];
 
@@ -40,7 +31,7 @@ function App() {
   const [isHelpOpen, setHelpOpen] = useState(false);
   const isSession = ["session", "demo"].includes(route.name) && route.parts.length > 1;
   const app = (isSession ? route.parts[0] : route.query.app) || OWN_APP;
-  const viewer = useData("ui/me");
+  const viewer = useData("ui/me", { app: "", user: "" });
   const me = viewer.data;
   const asked = isSession ? route.parts[1] : route.query.user;
   const user = me?.signed_in ? me.user : asked || me?.user || "";
@@ -48,22 +39,17 @@ function App() {
   // With a token the token decides; to name another user would be refused.
   whose.user = me?.signed_in ? "" : user;
 
-  useEffect(() => {
-    const pressed = (event) => {
-      if (isTyping(event.target) || event.ctrlKey || event.metaKey || event.altKey) return;
-      if (event.key === "?") setHelpOpen(true);
-      else if (event.key === "/") document.querySelector("[data-search]")?.focus();
-      else return;
-      event.preventDefault();
-    };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
-  }, []);
+  useKeys((event) => {
+    if (event.key === "?") setHelpOpen(true);
+    else if (event.key === "/") document.querySelector("[data-search]")?.focus();
+    else return;
+    event.preventDefault();
+  });
 
   const query = { app: app === OWN_APP ? "" : app, user: me?.signed_in ? "" : (asked ?? "") };
   const isForeign = me?.signed_in && asked && asked !== me.user;
   return html`
-    <a class="skip" href="#main" onClick=${skip}>${t("Skip to the content")}</a>
+    <a class="skip" href="#main" onClick=${toMain}>${t("Skip to the content")}</a>
     <header class="bar">
       <a class="brand" href=${href(["sessions"], query)}>ACC<b>×</b>ACE</a>
       <nav aria-label=${t("Main")}>
@@ -92,14 +78,9 @@ function App() {
   `;
 }
 
-const isTyping = (element) => element.matches?.("input:not([type=range]), textarea, select");
+const toMain = (event) => (event.preventDefault(), document.getElementById("main").focus());
 
 const isCurrent = (shown, name) => shown === name || (shown === "session" && name === "sessions");
-
-function skip(event) {
-  event.preventDefault();
-  document.getElementById("main").focus();
-}
 
 /** The app and, without tokens, the user whose memory is shown. Any name can be typed. */
 function Whose({ app, user, me, route }) {
@@ -131,18 +112,16 @@ function View({ view, ...props }) {
   </${Notice}>`;
 }
 
-function Help({ onClose }) {
-  useEffect(() => document.querySelector("dialog.dialog").showModal(), []);
-  return html`
-    <dialog class="dialog" aria-label=${t("Keys")} onClose=${onClose}>
-      <h2>${t("Keys")}</h2>
-      <dl class="keys">
-        ${KEYS.map(([key, text]) => html`<dt><kbd>${key}</kbd></dt><dd>${t(text)}</dd>`)}
-      </dl>
-      <form method="dialog" class="row end"><button class="button">${t("Close")}</button></form>
-    </dialog>
-  `;
-}
+const Help = ({ onClose }) => html`
+  <dialog ref=${(dialog) => dialog?.open || dialog?.showModal()} class="dialog" onClose=${onClose}
+          aria-label=${t("Keys")}>
+    <h2>${t("Keys")}</h2>
+    <dl class="keys">
+      ${KEYS.map(([key, text]) => html`<dt><kbd>${key}</kbd></dt><dd>${t(text)}</dd>`)}
+    </dl>
+    <form method="dialog" class="row end"><button class="button">${t("Close")}</button></form>
+  </dialog>
+`;
 
 await applyPrefs();
 render(html`<${App} />`, document.getElementById("app"));

@@ -11,15 +11,14 @@ export const whose = { app: "", user: "" };
 
 /** An answer that is no success: the server's problem document, or a lost connection (status 0). */
 export class Problem extends Error {
-  constructor(status, code, detail) {
+  constructor(status, detail) {
     super(detail);
     this.status = status;
-    this.code = code;
   }
 }
 
 export function address(path, query = {}) {
-  const url = new URL(path.replace(/^\//, ""), BASE);
+  const url = new URL(path, BASE);
   for (const [name, value] of Object.entries({ ...whose, ...query })) {
     if (value !== "" && value !== null && value !== undefined) url.searchParams.set(name, value);
   }
@@ -28,31 +27,21 @@ export function address(path, query = {}) {
 
 async function send(method, path, { query, body, headers, signal } = {}) {
   try {
+    const usual = { Accept: "application/json", "X-Requested-With": "acc-ace" };
+    if (body !== undefined) usual["Content-Type"] = "application/json";
     return await fetch(address(path, query), {
-      method,
-      signal,
-      headers: {
-        Accept: "application/json",
-        "X-Requested-With": "acc-ace",
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-        ...headers,
-      },
-      body: body === undefined ? undefined : JSON.stringify(body),
+      method, signal, headers: { ...usual, ...headers }, body: JSON.stringify(body),
     });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Problem(0, "unreachable", "the server does not answer");
+    throw new Problem(0, "the server does not answer");
   }
 }
 
 async function problemOf(response) {
   const said = await response.json().catch(() => ({}));
   const detail = said.detail ?? response.statusText;
-  return new Problem(
-    response.status,
-    said.code ?? "",
-    typeof detail === "string" ? detail : JSON.stringify(detail),
-  );
+  return new Problem(response.status, typeof detail === "string" ? detail : JSON.stringify(detail));
 }
 
 export async function call(method, path, options) {
@@ -98,9 +87,7 @@ export async function* conversation(path, body, { headers, signal } = {}) {
   const response = await send("POST", path, { body, headers: accept, signal });
   if (!response.ok) throw await problemOf(response);
   for await (const event of eventsOf(response)) {
-    if (event.type === "error") {
-      throw new Problem(event.data.status ?? 500, event.data.code ?? "", event.data.detail ?? "");
-    }
+    if (event.type === "error") throw new Problem(event.data.status ?? 500, event.data.detail ?? "");
     yield event.data;
   }
 }

@@ -3,16 +3,13 @@
 import { html, useEffect, useRef, useState } from "./preact.js";
 import { usePrefs } from "./prefs.js";
 
-const HEIGHT = 160;
 let library = null;
 
 function loadLibrary() {
   library ??= new Promise((resolve, reject) => {
-    const style = Object.assign(document.createElement("link"), {
-      rel: "stylesheet",
-      href: "vendor/uPlot.css",
-    });
-    const script = Object.assign(document.createElement("script"), { src: "vendor/uPlot.js" });
+    const element = (name, fields) => Object.assign(document.createElement(name), fields);
+    const style = element("link", { rel: "stylesheet", href: "vendor/uPlot.css" });
+    const script = element("script", { src: "vendor/uPlot.js" });
     script.onload = () => resolve(window.uPlot);
     script.onerror = () => reject(new Error("vendor/uPlot.js"));
     document.head.append(style, script);
@@ -23,7 +20,7 @@ function loadLibrary() {
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** Lines over `x`: `series` is [{label, values, color (a CSS variable), dash, format}]. */
-export function Chart({ label, x, xLabel, series, height = HEIGHT }) {
+export function Chart({ label, x, xLabel, series, height = 160 }) {
   const box = useRef();
   const plot = useRef();
   const { theme } = usePrefs();
@@ -68,27 +65,21 @@ export function Chart({ label, x, xLabel, series, height = HEIGHT }) {
 }
 
 function options(xLabel, series, height, box) {
-  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 }, font: FONT };
+  const grid = { stroke: colour("--line"), width: 1 };
+  const axis = { stroke: colour("--muted"), grid, font: "11px system-ui, sans-serif", ticks: { show: false } };
+  const values = (_plot, ticks) => ticks.map(series[0].format ?? String);
   return {
     width: box.clientWidth || 480,
     height,
     cursor: { y: false },
     scales: { x: { time: false } },
-    axes: [{ ...axis, size: 28, ticks: { show: false } }, { ...axis, size: 56, ticks: { show: false }, values: axisValues(series) }],
+    axes: [{ ...axis, size: 28 }, { ...axis, size: 56, values }],
     series: [
       { label: xLabel },
       ...series.map(({ label, color, dash, format }) => ({
-        label,
-        stroke: colour(color),
-        width: 1.5,
-        dash,
-        points: { show: false },
+        label, dash, width: 1.5, stroke: colour(color), points: { show: false },
         value: (_plot, value) => (value === null ? "–" : (format ?? String)(value)),
       })),
     ],
   };
 }
-
-const FONT = "11px system-ui, sans-serif";
-
-const axisValues = ([{ format }]) => (_plot, ticks) => ticks.map(format ?? String);

@@ -4,11 +4,11 @@ import { useCallback, useEffect, useRef, useState } from "./preact.js";
 import { follow, get, whose } from "./api.js";
 
 /**
- * What a GET answers: {data, error, isLoading, reload}. Earlier data stays while the same thing is
+ * What a GET answers: {asked, data, error, isLoading, reload}. Earlier data stays while the same thing is
  * read again. A path of null asks for nothing.
  */
 export function useData(path, query = {}) {
-  const asked = JSON.stringify([path, query, whose]);
+  const asked = JSON.stringify([path, { ...whose, ...query }]);
   const [state, setState] = useState({ asked: "", data: undefined, error: undefined });
   const [round, setRound] = useState(0);
   useEffect(() => {
@@ -24,30 +24,26 @@ export function useData(path, query = {}) {
     return () => ended.abort();
   }, [asked, round]);
   const reload = useCallback(() => setRound((old) => old + 1), []);
-  const isCurrent = state.asked === asked;
-  return {
-    data: isCurrent ? state.data : undefined,
-    error: isCurrent ? state.error : undefined,
-    isLoading: path !== null && !isCurrent,
-    reload,
-  };
+  const { data, error } = state.asked === asked ? state : {};
+  return { asked, data, error, isLoading: path !== null && state.asked !== asked, reload };
 }
+
+const idOf = ({ id, seq, session, version, turn }) => id ?? seq ?? session ?? version ?? turn;
 
 /** Pages of a list that grow on demand: {items, error, isLoading, more, reload}. */
 export function usePages(path, query = {}, names = {}) {
   const { next = "next_before", key = "before", items: list = "items" } = names;
   const first = useData(path, query);
-  const [rest, setRest] = useState({ of: undefined, items: [], next: undefined });
-  const isOurs = rest.of === first.data && first.data !== undefined;
-  const cursor = isOurs ? rest.next : first.data?.[next];
-  const items = [...(first.data?.[list] ?? []), ...(isOurs ? rest.items : [])];
+  const [pages, setPages] = useState({ asked: "", items: [], next: null });
+  const newest = first.data?.[list] ?? [];
+  const hasMore = pages.asked === first.asked;
+  const known = new Set(newest.map(idOf));
+  // What was shown stays when the first page is read again, and what is new stands before it.
+  const items = hasMore ? [...newest, ...pages.items.filter((item) => !known.has(idOf(item)))] : newest;
+  const cursor = hasMore ? pages.next : first.data?.[next];
   const more = async () => {
     const page = await get(path, { ...query, [key]: cursor });
-    setRest({
-      of: first.data,
-      items: [...(isOurs ? rest.items : []), ...page[list]],
-      next: page[next],
-    });
+    setPages({ asked: first.asked, items: [...items, ...page[list]], next: page[next] });
   };
   return { ...first, items, more: cursor ? more : null };
 }

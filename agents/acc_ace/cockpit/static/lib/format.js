@@ -30,4 +30,13 @@ export function when(iso) {
   return new Intl.DateTimeFormat(prefs.lang, style).format(new Date(iso));
 }
 
+/** The value of a JSON text, or `otherwise`. */
+export function parseJson(text, otherwise = null) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return otherwise;
+  }
+}
+
 export const tokensOf = (use) => (use ? (use.in ?? 0) + (use.out ?? 0) + (use.thinking ?? 0) : 0);

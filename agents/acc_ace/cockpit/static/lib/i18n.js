@@ -4,10 +4,8 @@ let words = {};
 
 /** Have the words of a language at hand; without its file the page stays English. */
 export async function loadWords(lang) {
-  words = {};
-  if (lang === "en") return;
-  const response = await fetch(`${lang}.json`).catch(() => null);
-  if (response?.ok) words = await response.json();
+  const response = lang === "en" ? null : await fetch(`${lang}.json`).catch(() => null);
+  words = response?.ok ? await response.json() : {};
 }
 
 /** The text, with {names} filled in. */

@@ -6,34 +6,25 @@ import { loadWords } from "./i18n.js";
 const THEMES = ["auto", "light", "dark"];
 const listeners = new Set();
 
-const kept = (name) => {
+/** None where the browser closes it to the page: then choices last until the page is left. */
+const storage = (() => {
   try {
-    return localStorage.getItem(`acc-ace.${name}`);
+    return localStorage;
   } catch {
-    return null; // Storage is closed to this page: choices last until it is.
+    return null;
   }
-};
+})();
 
 export const prefs = {
-  lang: kept("lang") ?? (navigator.language.startsWith("ja") ? "ja" : "en"),
-  theme: kept("theme") ?? "auto",
+  lang: storage?.getItem("acc-ace.lang") ?? (navigator.language.startsWith("ja") ? "ja" : "en"),
+  theme: storage?.getItem("acc-ace.theme") ?? "auto",
 };
 
 async function choose(name, value) {
-  if (name === "lang") await loadWords(value);
   prefs[name] = value;
-  try {
-    localStorage.setItem(`acc-ace.${name}`, value);
-  } catch {
-    // As above.
-  }
-  show();
+  storage?.setItem(`acc-ace.${name}`, value);
+  await applyPrefs();
   for (const listener of listeners) listener({});
-}
-
-function show() {
-  document.documentElement.lang = prefs.lang;
-  document.documentElement.dataset.theme = prefs.theme;
 }
 
 export const nextLang = () => choose("lang", prefs.lang === "en" ? "ja" : "en");
@@ -50,8 +41,8 @@ export function usePrefs() {
   return prefs;
 }
 
-/** Show the page as chosen before; to be awaited before the first drawing. */
+/** Show the page as chosen; to be awaited before the first drawing. */
 export async function applyPrefs() {
-  show();
+  Object.assign(document.documentElement, { lang: prefs.lang }).dataset.theme = prefs.theme;
   await loadWords(prefs.lang);
 }

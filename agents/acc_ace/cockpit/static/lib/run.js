@@ -1,6 +1,7 @@
 /** A survivor's run: from this server, or from a JSONL file of the user's that never leaves it. */
 
 import { get } from "./api.js";
+import { parseJson } from "./format.js";
 import { t } from "./i18n.js";
 
 /** The version of LoopSnapshot that this page reads. */
@@ -18,7 +19,7 @@ export const otherVersion = (version) =>
 
 /** A run file as ticks and warnings of what could not be read. Raises an Error for another file. */
 export async function readFile(file) {
-  const lines = (await file.text()).split("\n").filter((line) => line.trim()).map(parsed);
+  const lines = (await file.text()).split("\n").filter((line) => line.trim()).map((line) => parseJson(line));
   const ticks = lines.filter(isReadable).map((tick, at) => ({ ...tick, n: at + 1 }));
   const others = new Set(lines.map((tick) => tick?.version).filter((each) => each && each !== SNAPSHOT_VERSION));
   if (!ticks.length && !others.size) throw new Error(t("This is no run file of a survivor."));
@@ -26,14 +27,6 @@ export async function readFile(file) {
   const warnings = [...others].map(otherVersion);
   if (broken) warnings.push(t("{count} lines cannot be read.", { count: broken }));
   return { name: file.name, ticks, warnings };
-}
-
-function parsed(line) {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return null;
-  }
 }
 
 /** The page of ticks that holds tick `n` begins behind this one. */

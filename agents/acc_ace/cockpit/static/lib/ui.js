@@ -109,7 +109,7 @@ export const Search = ({ value, onInput, label }) => html`
 `;
 
 export const More = ({ more }) =>
-  more && html`<p class="more"><${Button} onClick=${more}>${t("More")}</${Button}></p>`;
+  more && html`<p class="more"><${Act} action=${more}>${t("More")}</${Act}></p>`;
 
 /** Tabs as links, so that each has an address; arrow keys go along them. */
 export function Tabs({ label, tabs, current }) {
@@ -124,18 +124,15 @@ export function Tabs({ label, tabs, current }) {
   };
   return html`
     <div class="tabs" role="tablist" aria-label=${label} onKeyDown=${move}>
-      ${tabs.map(
-        (tab) => html`
-          <a key=${tab.id} role="tab" href=${tab.href} class=${tab.className ?? ""}
-             aria-selected=${tab.id === current} tabindex=${tab.id === current ? 0 : -1}>
-            ${tab.title}${tab.count ? html`<span class="count">${tab.count}</span>` : ""}
-          </a>
-        `,
-      )}
+      ${tabs.map(({ id, title, href, count, className = "" }) => html`
+        <a key=${id} role="tab" href=${href} class=${className} aria-selected=${String(id === current)}
+           tabindex=${id === current ? 0 : -1}>
+          ${title}${count > 0 && html`<span class="count">${count}</span>`}
+        </a>
+      `)}
     </div>
   `;
 }
-
 
 /** A stepped position: buttons and a range that arrow keys move. */
 export function Scrubber({ label, min, max, value, onChange, text }) {

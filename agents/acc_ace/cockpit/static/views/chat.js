@@ -2,14 +2,15 @@
 
 import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { post } from "../lib/api.js";
-import { number, tokensOf, when } from "../lib/format.js";
+import { number, parseJson, tokensOf, when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
+import { OWN_APP } from "../lib/router.js";
 import { Act, Empty, Failure, Loading, More, Notice, Tag } from "../lib/ui.js";
 import { Calls, Composer, CONFIRMATION, RunningTurn, useTurn } from "./composer.js";
 
 const OUTCOMES = { failed: "bad", paused: "warn", undone: "" };
 
-export function Chat({ base, turn, turns, rules, reload, isNew, onPick, place }) {
+export function Chat({ base, turn, turns, rules, head, reload, isNew, onPick, place }) {
   const running = useTurn(base, place, reload);
   const shown = [...turns.items].reverse();
   const isListed = shown.some((each) => each.turn === running.state?.report?.turn);
@@ -22,7 +23,7 @@ export function Chat({ base, turn, turns, rules, reload, isNew, onPick, place })
     <section class="chat" aria-label=${t("Chat")}>
       <div ref=${list} class="turns" role="log" aria-live="polite">
         <${More} more=${turns.more} />
-        ${!isNew && html`<${Failure} error=${turns.error} reload=${turns.reload} />`}
+        ${!head.error && html`<${Failure} error=${turns.error} reload=${turns.reload} />`}
         ${turns.isLoading && html`<${Loading} />`}
         ${isNew && !running.state &&
         html`<${Empty}>${t("A new session. What you say first begins it.")}</${Empty}>`}
@@ -34,7 +35,9 @@ export function Chat({ base, turn, turns, rules, reload, isNew, onPick, place })
         <${Waiting} turns=${turns.items} running=${running} />
         <${Questions} base=${base} rules=${rules} reload=${reload} />
       </div>
-      <${Composer} running=${running} />
+      ${place.app === OWN_APP
+        ? html`<${Composer} running=${running} />`
+        : html`<p class="composer muted">${t("Turns of this app are taken by its own process.")}</p>`}
     </section>
   `;
 }
@@ -96,24 +99,13 @@ function Waiting({ turns, running }) {
   const [newest] = turns;
   if (running.state || newest?.outcome !== "paused") return null;
   const calls = newest.tools.filter(({ name, result }) => name === CONFIRMATION && result === null);
-  const whole = calls.map((call) => ({ ...call, args: parsed(call.arguments) }));
+  const whole = calls.map((call) => ({ ...call, args: parseJson(call.arguments, { arguments: call.arguments }) }));
   return html`<${Calls} calls=${whole} answer=${running.answer} />`;
 }
 
-/** Arguments as an object; long ones come cut, and are shown as they come. */
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { arguments: text };
-  }
-}
-
 function Questions({ base, rules, reload }) {
-  const settle = async (id, answer) => {
-    await post(`${base}/questions/${encodeURIComponent(id)}`, { answer });
-    reload();
-  };
+  const settle = (id, answer) =>
+    post(`${base}/questions/${encodeURIComponent(id)}`, { answer }).then(reload);
   return (rules.data?.questions ?? []).map(({ id, text, quote }) => html`
     <${Notice} key=${id} kind="ask">
       <p>${text}</p>

@@ -9,42 +9,22 @@ import { Act, Failure, Notice } from "../lib/ui.js";
 /** The name under which ADK asks a person whether a tool may run. */
 export const CONFIRMATION = "adk_request_confirmation";
 
-const begun = (input) => ({
-  input,
-  key: `ui-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`,
-  phase: "running",
-  stages: [],
-  tools: [],
-  calls: [],
-  text: "",
-  note: "",
-  report: null,
-  error: null,
+const begun = (input, key = `ui-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`) => ({
+  input, key, phase: "running", text: "", note: "", report: null, error: null,
+  stages: [], tools: [], calls: [],
 });
 
-/** What an event of a running turn makes of what is shown of it. */
-function after(state, event) {
-  switch (event.type) {
-    case "stage_started":
-      return { ...state, stages: [...state.stages, { stage: event.stage }] };
-    case "stage_finished":
-      return { ...state, stages: withLast(state.stages, "stage", event) };
-    case "tool_started":
-      return { ...state, tools: [...state.tools, event] };
-    case "tool_finished":
-      return { ...state, tools: withLast(state.tools, "name", { ...event, isDone: true }) };
-    case "answer_chunk":
-      return { ...state, text: state.text + event.text };
-    case "answer":
-      return { ...state, text: event.text, note: event.note };
-    case "turn_done":
-      return { ...state, phase: "done", report: event.report, text: event.report.answer };
-    case "turn_paused":
-      return { ...state, phase: "paused", calls: event.calls };
-    default:
-      return state;
-  }
-}
+/** What an event of a running turn changes of what is shown of it. */
+const CHANGES = {
+  stage_started: ({ stages }, { stage }) => ({ stages: [...stages, { stage }] }),
+  stage_finished: ({ stages }, event) => ({ stages: withLast(stages, "stage", event) }),
+  tool_started: ({ tools }, event) => ({ tools: [...tools, event] }),
+  tool_finished: ({ tools }, event) => ({ tools: withLast(tools, "name", { ...event, isDone: true }) }),
+  answer_chunk: ({ text }, event) => ({ text: text + event.text }),
+  answer: (_turn, { text, note }) => ({ text, note }),
+  turn_done: (_turn, { report }) => ({ phase: "done", report, text: report.answer }),
+  turn_paused: (_turn, { calls }) => ({ phase: "paused", calls }),
+};
 
 /** The newest item of that name, changed. */
 function withLast(items, name, change) {
@@ -58,12 +38,12 @@ export function useTurn(base, place, reload) {
   const run = async (turn) => {
     setState(turn);
     const headers = { "Idempotency-Key": turn.key };
-    const said = { input: turn.input };
     try {
-      for await (const event of conversation(`${base}/turns`, said, { headers })) {
-        setState((old) => after(old, event));
+      for await (const event of conversation(`${base}/turns`, { input: turn.input }, { headers })) {
+        setState((old) => ({ ...old, ...CHANGES[event.type]?.(old, event) }));
       }
-      setState((old) => (old.phase === "running" ? { ...old, ...cut() } : old));
+      const error = { status: -1, message: t("The stream ended before the turn did.") };
+      setState((old) => (old.phase === "running" ? { ...old, phase: "failed", error } : old));
     } catch (error) {
       setState((old) => ({ ...old, phase: "failed", error }));
     }
@@ -72,24 +52,17 @@ export function useTurn(base, place, reload) {
   const answer = async (call, confirmed) => {
     const functionResponse = { id: call.id, name: call.name, response: { confirmed } };
     await post("run", {
-      appName: place.app,
-      userId: place.user,
-      sessionId: place.session,
+      appName: place.app, userId: place.user, sessionId: place.session,
       newMessage: { role: "user", parts: [{ functionResponse }] },
     });
     setState(null);
     reload();
   };
-  return { state, send: (input) => run(begun(input)), again: () => run(restarted(state)), answer };
+  const send = (input) => run(begun(input));
+  // Under the same key what was committed is reported, not run again.
+  const again = () => run(begun(state.input, state.key));
+  return { state, send, again, answer };
 }
-
-const cut = () => ({
-  phase: "failed",
-  error: { status: -1, message: t("The stream ended before the turn did.") },
-});
-
-/** The same turn under the same key: what was committed is reported, not run again. */
-const restarted = ({ input, key }) => ({ ...begun(input), key });
 
 export function Composer({ running }) {
   const box = useRef();
@@ -159,7 +132,5 @@ export const Calls = ({ calls, answer }) => calls.map((call) => html`
   </${Notice}>
 `);
 
-function question({ name, args }) {
-  const tool = args.originalFunctionCall?.name ?? name;
-  return args.toolConfirmation?.hint || t("Run {tool}?", { tool });
-}
+const question = ({ name, args }) =>
+  args.toolConfirmation?.hint || t("Run {tool}?", { tool: args.originalFunctionCall?.name ?? name });

@@ -68,20 +68,17 @@ function Curves({ turns }) {
   `;
 }
 
+const FIGURES = ["Read", "Cached", "Written", "Calls", "Saved", "Cost"];
+
 const Stages = ({ stages }) => html`
   <table class="list compact">
-    <thead><tr>
-      <th>${t("Stage")}</th><th>${t("Model")}</th><th class="num">${t("Read")}</th>
-      <th class="num">${t("Cached")}</th><th class="num">${t("Written")}</th>
-      <th class="num">${t("Calls")}</th><th class="num">${t("Saved")}</th><th class="num">${t("Cost")}</th>
-    </tr></thead>
+    <thead><tr><th>${t("Stage")}</th><th>${t("Model")}</th>
+      ${FIGURES.map((name) => html`<th class="num">${t(name)}</th>`)}</tr></thead>
     <tbody>
-      ${stages.map(({ stage, model, tokens, saved, cost }) => html`
+      ${stages.map(({ stage, model, tokens: { in: read, cached, out, thinking, calls }, saved, cost }) => html`
         <tr>
           <td>${t(stage)}</td><td class="clip muted">${model || "–"}</td>
-          <td class="num">${number(tokens.in)}</td><td class="num">${number(tokens.cached)}</td>
-          <td class="num">${number(tokens.out + tokens.thinking)}</td>
-          <td class="num">${number(tokens.calls)}</td><td class="num">${number(saved)}</td>
+          ${[read, cached, out + thinking, calls, saved].map((each) => html`<td class="num">${number(each)}</td>`)}
           <td class="num">${money(cost)}</td>
         </tr>
       `)}

@@ -26,7 +26,8 @@ export default function Demo({ route }) {
   if (!data) return html`<div class="page"><${Loaded} of=${checks} /></div>`;
   const { app, user, session } = data;
   const parts = route.parts.length > 1 ? route.parts : [app, user, session];
-  const count = (status) => data.checks.filter((check) => check.status === status).length;
+  const counts = { ok: 0, failed: 0, pending: 0 };
+  for (const { status } of data.checks) counts[status] += 1;
   return html`
     <div class="demo">
       <aside aria-label=${t("Promises")}>
@@ -34,9 +35,7 @@ export default function Demo({ route }) {
         <progress max=${data.turns} value=${data.played}></progress>
         <p class="muted small">
           ${t("turn {turn} of {last}", { turn: data.played, last: data.turns })} ·
-          ${" "}${t("{ok} kept, {failed} broken, {pending} to come", {
-            ok: count("ok"), failed: count("failed"), pending: count("pending"),
-          })}
+          ${" "}${t("{ok} kept, {failed} broken, {pending} to come", counts)}
         </p>
         <${Failure} error=${error} reload=${reload} />
         ${data.error && html`<${Notice} kind="bad">${data.error}</${Notice}>`}

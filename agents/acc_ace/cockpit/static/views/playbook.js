@@ -3,9 +3,9 @@
 import { html, useMemo, useState } from "../lib/preact.js";
 import { call } from "../lib/api.js";
 import { useData } from "../lib/data.js";
-import { number, when } from "../lib/format.js";
+import { number } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { href } from "../lib/router.js";
+import { href, OWN_APP } from "../lib/router.js";
 import { Act, Button, Empty, Loaded, Raw, Search, Stats, Tabs, Tag, TextEditor } from "../lib/ui.js";
 import { Held, Log, Refine, Versions } from "./playbook_log.js";
 
@@ -91,7 +91,6 @@ function bySection(bullets, words) {
 
 function Bullet({ bullet, ask, reload }) {
   const [isEdited, setEdited] = useState(false);
-  const [isOpen, setOpen] = useState(false);
   const path = `${PATH}/bullets/${bullet.id}`;
   const change = async (body) => {
     await call("PATCH", path, { body, query: ask });
@@ -112,15 +111,11 @@ function Bullet({ bullet, ask, reload }) {
         ${bullet.pinned && html`<${Tag} kind="accent">${t("pinned")}</${Tag}>`}
         <${OriginLink} origin=${bullet.origin} />
         <span class="grow"></span>
-        <${Button} kind="quiet" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>
-          ${t("History")}
-        </${Button}>
         <${Button} kind="quiet" onClick=${() => setEdited(true)}>${t("Edit")}</${Button}>
         <${Act} kind="quiet" action=${() => change({ pinned: !bullet.pinned })}>
           ${bullet.pinned ? t("Unpin") : t("Pin")}
         </${Act}>
       </div>
-      ${isOpen && html`<${History} path=${path} ask=${ask} />`}
     </li>
   `;
 }
@@ -130,24 +125,8 @@ export function OriginLink({ origin }) {
   if (!origin?.session) return null;
   const { app } = Object.fromEntries(new URLSearchParams(location.hash.split("?")[1]));
   const { user, session, turn } = origin;
-  const to = href(["session", app || "acc_ace", user, session, "turn", String(turn), "chat"]);
+  const to = href(["session", app || OWN_APP, user, session, "turn", String(turn), "chat"]);
   return html`<a class="muted" href=${to}>${session} · ${t("turn {turn}", { turn })}</a>`;
-}
-
-function History({ path, ask }) {
-  return html`<${Loaded} of=${useData(path, ask)}>${({ records }) => html`
-    <ol class="story small">
-      ${records.map((record) => html`
-        <li key=${record.seq}>
-          <span class="muted">v${record.version}</span> ${record.kind}${" "}
-          <${Tag} kind=${statusKind(record.status)}>${t(record.status)}</${Tag}>
-          ${record.reason !== "ok" && html` <code>${record.reason}</code>`}
-          <span class="muted"> ${when(record.created_at)}</span>
-          ${record.rationale && html`<div>${record.rationale}</div>`}
-        </li>
-      `)}
-    </ol>
-  `}</${Loaded}>`;
 }
 
 export const statusKind = (status) => ({ applied: "good", held: "warn", rejected: "bad" })[status];

@@ -2,11 +2,11 @@
 
 import { html, useState } from "../lib/preact.js";
 import { post } from "../lib/api.js";
-import { useData, usePages } from "../lib/data.js";
+import { usePages } from "../lib/data.js";
 import { TextDiff } from "../lib/diff.js";
 import { when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Act, Button, Choice, Empty, Failure, Loaded, Loading, More, Notice, Raw, Tag } from "../lib/ui.js";
+import { Act, Choice, Empty, Loaded, More, Notice, Raw, Tag } from "../lib/ui.js";
 import { fits, OriginLink, PATH, statusKind } from "./playbook.js";
 
 const STATUSES = ["", "applied", "held", "rejected"];
@@ -15,9 +15,8 @@ export function Log({ ask, words }) {
   const log = usePages(`${PATH}/deltas`, { ...ask, limit: 100 });
   const [status, setStatus] = useState("");
   const found = log.items.filter(
-    (item) =>
-      (!status || item.status === status) &&
-      fits(words, item.kind, item.bullet_id, item.after?.content, item.rationale),
+    ({ kind, bullet_id: id, after, rationale, ...item }) =>
+      (!status || item.status === status) && fits(words, kind, id, after?.content, rationale),
   );
   return html`
     <div class="row">
@@ -25,16 +24,14 @@ export function Log({ ask, words }) {
                  options=${STATUSES.map((each) => [each, t(each || "All")])} />
       <span class="grow"></span><${Raw} path=${`${PATH}/deltas`} query=${ask} />
     </div>
-    <${Failure} error=${log.error} reload=${log.reload} />
-    ${log.isLoading && html`<${Loading} />`}
-    ${!log.isLoading && !found.length && html`<${Empty}>${t("Nothing here.")}</${Empty}>`}
-    <ol class="timeline">
+    <${Loaded} of=${log}>${() => found.length ? html`<ol class="timeline">
       ${found.map((item) => html`<li key=${item.seq} class=${item.status}><${Delta} ...${item} /></li>`)}
-    </ol>
+    </ol>` : html`<${Empty}>${t("Nothing here.")}</${Empty}>`}</${Loaded}>
     <${More} more=${log.more} />
   `;
 }
 
+/** A proposed change of the playbook, and what became of it. */
 function Delta({ kind, bullet_id: id, status, reason, before, after, rationale, ...rest }) {
   const isReworded = before && after && before.content !== after.content;
   const content = (after ?? before)?.content ?? rest.operation?.content;
@@ -56,10 +53,8 @@ function Delta({ kind, bullet_id: id, status, reason, before, after, rationale, 
 }
 
 export function Held({ held, ask, reload }) {
-  const decide = async (seq, word) => {
-    await post(`${PATH}/held/${seq}/${word}`, undefined, { query: ask });
-    reload();
-  };
+  const decide = (seq, word) =>
+    post(`${PATH}/held/${seq}/${word}`, undefined, { query: ask }).then(reload);
   return html`<${Loaded} of=${held}>${({ items }) => html`
     ${!items.length && html`<${Empty}>${t("Nothing waits for review.")}</${Empty}>`}
     <ul class="cards">
@@ -78,16 +73,14 @@ export function Held({ held, ask, reload }) {
 
 export function Versions({ book, ask, reload }) {
   const versions = usePages(`${PATH}/versions`, { ...ask, limit: 50 });
-  const [open, setOpen] = useState(0);
   const restore = async (version) => {
     if (!confirm(t("Go back to version {version}, as a new version?", { version }))) return;
     await post(`${PATH}/rollback`, { version }, { query: ask });
     reload();
     versions.reload();
   };
-  return html`
-    <${Failure} error=${versions.error} reload=${versions.reload} />
-    ${!versions.isLoading && !versions.items.length && html`<${Empty}>${t("Nothing here.")}</${Empty}>`}
+  return html`<${Loaded} of=${versions}>${() => html`
+    ${!versions.items.length && html`<${Empty}>${t("Nothing here.")}</${Empty}>`}
     <ol class="timeline">
       ${versions.items.map(({ version, at, bullets, counts }) => html`
         <li key=${version}>
@@ -97,37 +90,13 @@ export function Versions({ book, ask, reload }) {
               ${Object.entries(counts).map(([kind, count]) => `${kind} ${count}`).join(" · ")}
             </span>
             <span class="grow"></span><time class="muted">${when(at)}</time>
-            <${Button} kind="quiet" aria-expanded=${open === version}
-                       onClick=${() => setOpen(open === version ? 0 : version)}>
-              ${t("Changes")}
-            </${Button}>
             ${version !== book.version &&
             html`<${Act} kind="quiet" action=${() => restore(version)}>${t("Restore")}</${Act}>`}
           </div>
-          ${open === version && html`<${VersionDiff} version=${version} ask=${ask} />`}
         </li>
       `)}
     </ol>
     <${More} more=${versions.more} />
-  `;
-}
-
-function VersionDiff({ version, ask }) {
-  const diff = useData(`${PATH}/diff`, { ...ask, first: version - 1, second: version });
-  return html`<${Loaded} of=${diff}>${({ changes }) => html`
-    <ul class="items">
-      ${changes.map(({ before, after }) => html`
-        <li>
-          <code>${(after ?? before).id}</code>${" "}
-          <${TextDiff} before=${before?.content} after=${after?.content} />
-          ${before && after && before.content === after.content && html`
-            <span class="muted small">
-              ${` +${before.helpful}/−${before.harmful} → +${after.helpful}/−${after.harmful}`}
-            </span>
-          `}
-        </li>
-      `)}
-    </ul>
   `}</${Loaded}>`;
 }
 
@@ -147,8 +116,8 @@ export function Refine({ ask, reload }) {
     </div>
     ${done && html`
       <${Notice}>${done.dry_run
-        ? t("{count} changes would be made.", { count: done.steps.length })
-        : t("{count} changes were made.", { count: done.steps.length })}</${Notice}>
+        ? t("Changes that would be made: {count}", { count: done.steps.length })
+        : t("Changes made: {count}", { count: done.steps.length })}</${Notice}>
       <ul class="cards">
         ${done.steps.map((step) => html`
           <li class="card">

@@ -19,14 +19,8 @@ export const Rules = ({ base, rules, reload }) => html`
 
 function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative, base, reload }) {
   const isSystem = authority === "system";
-  const lift = async () => {
-    await call("DELETE", `${base}/rules/${encodeURIComponent(id)}`);
-    reload();
-  };
-  const keep = async () => {
-    await post(`${base}/rules`, { text, scope: "user" });
-    reload();
-  };
+  const lift = () => call("DELETE", `${base}/rules/${encodeURIComponent(id)}`).then(reload);
+  const keep = () => post(`${base}/rules`, { text, scope: "user" }).then(reload);
   return html`
     <li class="card">
       <p class="lead">${text}</p>

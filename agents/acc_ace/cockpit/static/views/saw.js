@@ -6,19 +6,6 @@ import { duration, number, tokensOf, usd } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { Choice, Empty, Loaded, Notice, Raw, Stats } from "../lib/ui.js";
 
-const PARTS = {
-  role: "role text",
-  playbook: "playbook",
-  rules: "rules",
-  state: "state",
-  x_t: "input x_t",
-  artifacts: "recalled",
-  tools: "tools",
-  schema: "reply schema",
-  tool_results: "tool results",
-  history: "history",
-};
-
 export function Saw({ base, turn }) {
   const path = turn ? `${base}/turns/${turn}/requests` : null;
   const requests = useData(path);
@@ -43,6 +30,7 @@ export function Saw({ base, turn }) {
 }
 
 function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds, error }) {
+  const answer = { kind: "reply", text: reply, tokens: tokensOf(tokens) - tokens.in, usd: replyUsd };
   const cached = parts.reduce((sum, part) => sum + part.cached, 0);
   const total = parts.reduce((sum, part) => sum + part.tokens, 0) || 1;
   const share = (value) => `${((100 * value) / total).toFixed(1)}%`;
@@ -51,43 +39,35 @@ function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds
       ["Model", html`<span class="plain">${[model || "–", agent].filter(Boolean).join(" · ")}</span>`],
       ["Read", number(tokens.in)],
       ["Cached", number(tokens.cached)],
-      ["Written", number(tokensOf(tokens) - tokens.in)],
+      ["Written", number(answer.tokens)],
       ["Time", duration(seconds * 1_000)],
     ]} />
     ${error && html`<${Notice} kind="bad">${error}</${Notice}>`}
     <div class="window" role="img" aria-label=${t("The request by parts")}>
       ${parts.map((part, index) => html`
         <span class=${`part p${index % 8}`} style=${{ width: share(part.tokens) }}
-              title=${`${named(part.kind)}: ${number(part.tokens)} ${t("tokens")}`}></span>
+              title=${`${t(part.kind)}: ${number(part.tokens)} ${t("tokens")}`}></span>
       `)}
     </div>
     ${cached > 0 && html`<div class="cached" style=${{ width: share(cached) }}>
       ${t("cached")} ${share(cached)}</div>`}
     <div class="parts">
-      ${parts.map((part, index) => html`
-        <details key=${index}>
+      ${[...parts, answer].map((part, index) => html`
+        <details key=${index} open=${part === answer}>
           <summary>
-            <span class=${`swatch p${index % 8}`}></span>
-            <b>${named(part.kind)}</b>
+            <span class=${`swatch ${part === answer ? "" : `p${index % 8}`}`}></span>
+            <b>${t(part.kind)}</b>
             <span class="grow"></span>
             ${part.cached > 0 && html`<span class="muted">${t("cached")} ${number(part.cached)}</span>`}
             <span class="num">${number(part.tokens)}</span>
-            <span class="num muted">${share(part.tokens)}</span>
+            <span class="num muted">${part !== answer && share(part.tokens)}</span>
             <span class="num muted">${usd(part.usd)}</span>
           </summary>
-          <pre>${part.text}</pre>
+          <pre>${part.text || "–"}</pre>
           ${part.cut > 0 && html`<p class="muted small">
             ${t("{cut} more characters are not kept.", { cut: number(part.cut) })}</p>`}
         </details>
       `)}
-      <details open>
-        <summary><span class="swatch"></span><b>${t("Reply")}</b><span class="grow"></span>
-          <span class="num">${number(tokensOf(tokens) - tokens.in)}</span>
-          <span class="num muted"></span><span class="num muted">${usd(replyUsd)}</span></summary>
-        <pre>${reply || "–"}</pre>
-      </details>
     </div>
   `;
 }
-
-const named = (kind) => t(PARTS[kind] ?? kind);

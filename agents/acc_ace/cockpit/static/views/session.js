@@ -4,7 +4,7 @@ import { html, useEffect, useRef } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
 import { useData, usePages, useStream } from "../lib/data.js";
 import { t } from "../lib/i18n.js";
-import { go, href, replace } from "../lib/router.js";
+import { go, href, replace, useKeys } from "../lib/router.js";
 import { Act, Failure, Raw, Tabs, Tag } from "../lib/ui.js";
 import { Chat } from "./chat.js";
 import { Cost } from "./cost.js";
@@ -15,12 +15,7 @@ import { State } from "./state.js";
 
 const PANELS = { saw: Saw, state: State, rules: Rules, recall: Recall, cost: Cost };
 const TITLES = {
-  chat: "Chat",
-  saw: "What the model saw",
-  state: "State",
-  rules: "Rules",
-  recall: "Recall",
-  cost: "Cost",
+  chat: "Chat", saw: "What the model saw", state: "State", rules: "Rules", recall: "Recall", cost: "Cost",
 };
 const SOON_MS = 150;
 
@@ -44,12 +39,9 @@ export default function Session({ route }) {
   useDeparture(place, head);
   const last = Math.max(head.data?.turn ?? 0, turns.items[0]?.turn ?? 0);
   const turn = place.turn || last;
-  useKeys(place, turn, last);
+  useTurnKeys(place, turn, last);
 
-  const undo = async () => {
-    await post(`${base}/undo`, undefined, { query: { turn: last } });
-    reload();
-  };
+  const undo = () => post(`${base}/undo`, undefined, { query: { turn: last } }).then(reload);
   const Panel = PANELS[place.tab] ?? State;
   const isNew = head.error?.status === 404 && !place.turn;
   const shared = { base, turn, last, head, turns, rules, reload, isNew, place, route };
@@ -65,8 +57,7 @@ export default function Session({ route }) {
         <${Act} kind="quiet" disabled=${!last} action=${undo}>${t("Undo the last turn")}</${Act}>
         <${Delete} base=${base} place=${place} disabled=${isNew} />
       </div>
-      ${head.error && head.error.status !== 404 &&
-      html`<${Failure} error=${head.error} reload=${reload} />`}
+      ${!isNew && html`<${Failure} error=${head.error} reload=${reload} />`}
       <div class="split">
         <${Chat} ...${shared} onPick=${(n) => go(placed({ ...place, turn: n }))} />
         <section class="memory" aria-label=${t("Memory")}>
@@ -99,37 +90,26 @@ function useDeparture(place, head) {
   const wasThere = useRef("");
   useEffect(() => {
     if (head.data) wasThere.current = place.session;
-    const isGone = head.error?.status === 404 && wasThere.current === place.session;
-    if (isGone) {
-      replace(["sessions"], { app: place.app, user: place.user, gone: place.session });
-    }
+    if (head.error?.status !== 404 || wasThere.current !== place.session) return;
+    replace(["sessions"], { app: place.app, user: place.user, gone: place.session });
   }, [head.data, head.error]);
 }
 
-function useKeys(place, turn, last) {
-  useEffect(() => {
-    const pressed = (event) => {
-      const isTyping = event.target.matches?.("input, textarea, select");
-      if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-      const step = { j: 1, k: -1 }[event.key];
-      const tab = Object.keys(TITLES)[Number(event.key) - 1];
-      if (step && turn + step >= 1 && turn + step <= last) {
-        go(placed({ ...place, turn: turn + step }));
-      } else if (tab) {
-        go(placed({ ...place, turn, tab }));
-      }
-    };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
+/** j and k go along the turns, digits along the tabs. */
+function useTurnKeys(place, turn, last) {
+  useKeys(({ key }) => {
+    const next = turn + ({ j: 1, k: -1 }[key] ?? 0);
+    const tab = Object.keys(TITLES)[Number(key) - 1];
+    if (next !== turn && next >= 1 && next <= last) go(placed({ ...place, turn: next }));
+    else if (tab) go(placed({ ...place, turn, tab }));
   });
 }
 
-export function Connection({ state }) {
-  if (state === "live") return html`<${Tag} kind="good">${t("live")}</${Tag}>`;
-  if (state === "reconnecting") return html`<${Tag} kind="warn">${t("reconnecting …")}</${Tag}>`;
-  if (state === "refused") return html`<${Tag} kind="bad">${t("refused")}</${Tag}>`;
-  return null;
-}
+const STREAMS = { live: "good", reconnecting: "warn", refused: "bad" };
+
+/** How the stream of news is; nothing where a server has none. */
+export const Connection = ({ state }) =>
+  STREAMS[state] && html`<${Tag} kind=${STREAMS[state]}>${t(state)}</${Tag}>`;
 
 function Delete({ base, place, disabled }) {
   const erase = async () => {

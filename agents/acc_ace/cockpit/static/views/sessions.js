@@ -40,7 +40,14 @@ export default function Sessions({ route, app, user }) {
             <th class="num">${t("Turns")}</th><th>${t("Changed")}</th>
           </tr></thead>
           <tbody>
-            ${found.map((item) => html`<${Row} key=${item.session} app=${app} user=${user} ...${item} />`)}
+            ${found.map(({ session, gist, turn, updated_at: changed }) => html`
+              <tr key=${session}>
+                <td><a href=${href(["session", app, user, session])}>${session}</a></td>
+                <td class="clip">${gist}</td>
+                <td class="num">${turn}</td>
+                <td class="nowrap muted">${when(changed)}</td>
+              </tr>
+            `)}
           </tbody>
         </table>
         ${!found.length && html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`}
@@ -54,14 +61,3 @@ const holds = ({ session, gist }, words) =>
   `${session}\n${gist}`.toLowerCase().includes(words.toLowerCase().trim());
 
 const newName = () => `s-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
-
-function Row({ app, user, session, gist, turn, updated_at: changed }) {
-  return html`
-    <tr>
-      <td><a href=${href(["session", app, user, session])}>${session}</a></td>
-      <td class="clip">${gist}</td>
-      <td class="num">${turn}</td>
-      <td class="nowrap muted">${when(changed)}</td>
-    </tr>
-  `;
-}

@@ -22,16 +22,14 @@ const FIELDS = {
 /** Rules are changed under their own tab, references by recall alone. */
 const NOT_EDITED = ["constraints", "retrieved_artifacts"];
 
-export function State({ base, head, turn, last, turns, reload, isNew }) {
+export function State({ base, head, turn, last, turns, reload }) {
   const newest = head.data?.version ?? 0;
   const ofTurn = turns.items.find((each) => each.turn === turn)?.ccs_version;
   const [picked, setPicked] = useState({ turn: 0, version: 0 });
-  const version =
-    picked.turn === turn && picked.version <= newest
-      ? picked.version
-      : turn === last || !ofTurn ? newest : ofTurn;
+  const usual = turn === last || !ofTurn ? newest : ofTurn;
+  const version = picked.turn === turn ? Math.min(picked.version, newest) : usual;
   const entry = useData(version ? `${base}/ccs/versions/${version}` : null);
-  if (isNew) return html`<${Empty}>${t("No state yet.")}</${Empty}>`;
+  if (!newest) return html`<${Empty}>${t("No state yet.")}</${Empty}>`;
   const shown = entry.data;
   return html`
     <${Scrubber} label=${t("Version")} min=${1} max=${newest} value=${version}
@@ -58,7 +56,7 @@ export function State({ base, head, turn, last, turns, reload, isNew }) {
       ${shown.diff.repairs.length > 0 && html`<${Repairs} repairs=${shown.diff.repairs} />`}
       ${shown.warnings.map((text) => html`<p class="warning small">${text}</p>`)}
     `}</${Loaded}>
-    <${Journal} base=${base} newest=${newest} version=${version} reload=${reload}
+    <${Journal} key=${newest} base=${base} newest=${newest} version=${version} reload=${reload}
                 onPick=${(next) => setPicked({ turn, version: next })} />
   `;
 }
@@ -120,7 +118,6 @@ function Journal({ base, newest, version, reload, onPick }) {
     if (!confirm(t("Go back to version {version}, as a new version?", { version: to }))) return;
     await post(`${base}/rollback`, { version: to });
     reload();
-    journal.reload();
   };
   return html`
     <h2>${t("Journal")}</h2>

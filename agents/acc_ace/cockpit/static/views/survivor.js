@@ -1,6 +1,6 @@
 /** The survivor: the live loop of this server, its saved runs, or a run file of the user's. */
 
-import { html, useCallback, useEffect, useMemo, useState } from "../lib/preact.js";
+import { html, useEffect, useMemo, useState } from "../lib/preact.js";
 import { Chart } from "../lib/chart.js";
 import { useAction, useData, useStream } from "../lib/data.js";
 import { decimal, number } from "../lib/format.js";
@@ -44,7 +44,7 @@ export default function Survivor({ route }) {
         ${run && !file && html`<${Raw} path="snapshots" query=${{ run }} />`}
       </div>
       <${Failure} error=${open.error} onClose=${open.dismiss} />
-      ${!isMissingRoute(runs.error) && html`<${Failure} error=${runs.error} reload=${runs.reload} />`}
+      <${Failure} error=${!isMissingRoute(runs.error) && runs.error} reload=${runs.reload} />
       ${file ? html`<${FileView} key=${file.name} file=${file} />`
         : run ? html`<${LiveView} key=${run} run=${run}
                        isLive=${runs.data?.find((each) => each.run === run)?.is_live} />`
@@ -105,7 +105,7 @@ function Replay({ source, count, isLive }) {
   useEffect(() => {
     source.series().then(setSeries, setError);
   }, [source, count < 200 ? count : Math.floor(count / 10)]);
-  const to = useCallback((next) => setPicked(next >= count && isLive ? null : next), [count, isLive]);
+  const to = (next) => setPicked(next >= count && isLive ? null : next);
   useEffect(() => {
     if (!isPlaying) return undefined;
     if (n >= count) setPlaying(false);

@@ -13,8 +13,10 @@ const ALERTS = {
   emergency_stop: "Emergency stop",
   threshold: "Danger above the threshold",
 };
-const BOUNDS = { danger_threshold: [0.2, 0.9], exploration: [0, 1] };
-const NAMES = { danger_threshold: "Danger threshold", exploration: "Exploration" };
+const RANGES = [
+  ["danger_threshold", "Danger threshold", 0.2, 0.9],
+  ["exploration", "Exploration", 0, 1],
+];
 
 export const AlertBanner = ({ alerts }) => alerts.map(({ kind, text }) => html`
   <${Notice} kind=${kind === "threshold" ? "warn" : "bad"}>
@@ -24,7 +26,7 @@ export const AlertBanner = ({ alerts }) => alerts.map(({ kind, text }) => html`
 
 /** Tell a person who is looking elsewhere, where they have allowed it. */
 export function notify(alerts = []) {
-  if (!("Notification" in window) || Notification.permission !== "granted") return;
+  if (window.Notification?.permission !== "granted") return;
   for (const { kind, text } of alerts) {
     new Notification(t(ALERTS[kind] ?? kind), { body: text, tag: kind });
   }
@@ -38,9 +40,9 @@ export function Controls({ settings }) {
   const set = (body) => change.run("survivor/settings", body);
   const now = settings.data;
   if (!now) return html`<${Failure} error=${settings.error} reload=${settings.reload} />`;
-  const allow = async () => {
-    if ("Notification" in window) await Notification.requestPermission();
-    await set({ notifications: true });
+  const notifyMe = async (isWanted) => {
+    if (isWanted) await window.Notification?.requestPermission();
+    await set({ notifications: isWanted });
   };
   return html`
     <div class="controls card" role="group" aria-label=${t("Controls")}>
@@ -50,8 +52,8 @@ export function Controls({ settings }) {
         </${Button}>
         <${Button} disabled=${!now.paused} onClick=${() => change.run("survivor/step")}>${t("One tick")}</${Button}>
       </div>
-      ${Object.entries(BOUNDS).map(([name, [min, max]]) => html`
-        <label class="row small">${t(NAMES[name])}
+      ${RANGES.map(([name, title, min, max]) => html`
+        <label class="row small">${t(title)}
           <input type="range" name=${name} min=${min} max=${max} step="0.05" value=${now[name]}
                  onChange=${(event) => set({ [name]: Number(event.target.value) })} />
           <output>${decimal(now[name])}</output></label>
@@ -62,7 +64,7 @@ export function Controls({ settings }) {
           <option value="brief">${t("brief")}</option><option value="full">${t("full")}</option>
         </select></label>
       <label class="row small"><input type="checkbox" name="notifications" checked=${now.notifications}
-        onChange=${(event) => (event.target.checked ? allow() : set({ notifications: false }))} />
+        onChange=${(event) => notifyMe(event.target.checked)} />
         ${t("Notifications")}</label>
       <${Failure} error=${change.error} onClose=${change.dismiss} />
     </div>

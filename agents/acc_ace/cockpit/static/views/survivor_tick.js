@@ -60,9 +60,12 @@ export function Tick({ tick, trail, recent, onPick, children }) {
     <div class="halves">
       <section><h2>${t("Timeline")}</h2><${Recent} recent=${recent} onPick=${onPick} /></section>
       <section>
-        ${Object.entries(LOGS).map(([name, title]) => html`<${Log} title=${title}
-          entries=${tick.logs.filter(({ log }) => log === name)} />`)}
-        <${Learnt} changes=${tick.playbook} version=${tick.playbook_version} />
+        ${Object.entries(LOGS).map(([name, title]) => html`<${Entries} title=${title}
+          entries=${tick.logs.filter(({ log }) => log === name).map(({ about, text, count }) =>
+            html`<b>${about}</b> ${text}${count > 1 && html`<span class="muted"> ×${count}</span>`}`)} />`)}
+        <${Entries} title="Playbook" entries=${tick.playbook.map((change) => html`
+          ${change.type} <${Tag} kind=${statusKind(change.outcome)}>${t(change.outcome)}</${Tag}>${" "}
+          ${change.content} <span class="muted">${change.rationale}</span>`)} />
       </section>
     </div>
   `;
@@ -100,27 +103,28 @@ const World = ({ side, trail, place: [row, column] }) => html`
 
 const Plan = ({ plan }) => html`
   <dl class="plan">
-    <dt>${t("Reflection")}</dt><dd>${plan.reflection || "–"}</dd>
-    <dt>${t("Objective")}</dt><dd><b>${plan.objective}</b></dd>
-    ${plan.subgoals.length > 0 && html`<dt>${t("Subgoals")}</dt><dd>${plan.subgoals.join(" · ")}</dd>`}
-    <dt>${t("Plan")}</dt>
-    <dd>${plan.actions.map(({ type, target, times }) =>
-      [type, target, times > 1 && `×${times}`].filter(Boolean).join(" ")).join(", ")}</dd>
-    <dt>${t("Risk")}</dt>
-    <dd>${decimal(plan.risk)} · ${t("expected reward")} ${decimal(plan.expected_reward)}</dd>
-    ${plan.watch && html`<dt>${t("Watch")}</dt><dd>${plan.watch}</dd>`}
-    ${plan.bullet_ids.length > 0 && html`<dt>${t("Lessons")}</dt><dd>${plan.bullet_ids.join(", ")}</dd>`}
+    ${[
+      ["Reflection", plan.reflection || "–"],
+      ["Objective", html`<b>${plan.objective}</b>`],
+      ["Subgoals", plan.subgoals.join(" · ")],
+      ["Plan", plan.actions.map(({ type, target, times }) => `${type} ${target} ×${times}`).join(", ")],
+      ["Risk", `${decimal(plan.risk)} · ${t("expected reward")} ${decimal(plan.expected_reward)}`],
+      ["Watch", plan.watch],
+      ["Lessons", plan.bullet_ids.join(", ")],
+    ].map(([name, value]) => value && html`<dt>${t(name)}</dt><dd>${value}</dd>`)}
   </dl>
 `;
 
 const signed = (value) => (value > 0 ? `+${value}` : value || "");
 
+const CHANGED = ["life", "food", "water"];
+
 const Steps = ({ steps }) => html`
   <table class="list compact">
     <thead><tr>
-      <th>${t("Wanted")}</th><th>${t("Done")}</th><th></th><th class="num">${t("danger")}</th>
-      <th class="num">${t("reward")}</th><th class="num">${t("life")}</th><th class="num">${t("food")}</th>
-      <th class="num">${t("water")}</th><th>${t("Why")}</th>
+      <th>${t("Wanted")}</th><th>${t("Done")}</th><th></th>
+      ${["danger", "reward", ...CHANGED].map((name) => html`<th class="num">${t(name)}</th>`)}
+      <th>${t("Why")}</th>
     </tr></thead>
     <tbody>
       ${steps.map((step) => html`
@@ -129,8 +133,8 @@ const Steps = ({ steps }) => html`
           <td>${step.status !== "done" &&
             html`<${Tag} kind=${STEP_KINDS[step.status]}>${t(step.status)}</${Tag}>`}</td>
           <td class="num">${decimal(step.danger)}</td><td class="num">${decimal(step.reward)}</td>
-          <td class=${`num ${step.life < 0 ? "loss" : ""}`}>${signed(step.life)}</td>
-          <td class="num">${signed(step.food)}</td><td class="num">${signed(step.water)}</td>
+          ${CHANGED.map((name) => html`
+            <td class=${`num ${name === "life" && step.life < 0 ? "loss" : ""}`}>${signed(step[name])}</td>`)}
           <td>${[step.cause, step.why, step.rule_id].filter(Boolean).join(" · ")}</td>
         </tr>
       `)}
@@ -158,18 +162,7 @@ const Recent = ({ recent, onPick }) => html`
 
 const lossOf = ({ steps }) => -steps.reduce((sum, { life }) => sum + Math.min(life, 0), 0);
 
-const Entries = ({ title, count, entries }) => entries.length > 0 && html`
-  <h2>${t(title)} <span class="count">${count}</span></h2>
+const Entries = ({ title, entries }) => entries.length > 0 && html`
+  <h2>${t(title)} <span class="count">${entries.length}</span></h2>
   <ul class="items small">${entries.map((entry) => html`<li>${entry}</li>`)}</ul>
-`;
-
-const Log = ({ title, entries }) => html`
-  <${Entries} title=${title} count=${entries.length} entries=${entries.map(({ about, text, count }) =>
-    html`<b>${about}</b> ${text}${count > 1 && html`<span class="muted"> ×${count}</span>`}`)} />
-`;
-
-const Learnt = ({ changes, version }) => html`
-  <${Entries} title="Playbook" count=${`v${version}`} entries=${changes.map((change) => html`
-    ${change.type} <${Tag} kind=${statusKind(change.outcome)}>${t(change.outcome)}</${Tag}>${" "}
-    ${change.content} <span class="muted">${change.rationale}</span>`)} />
 `;
