@@ -105,6 +105,16 @@ class Browser(AbstractContextManager["Browser"]):
             key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
             self._call("Input.dispatchKeyEvent", type=kind, **key)
 
+    def insert(self, text: str) -> None:
+        """Put a text where the focus is, in place of what is selected."""
+        self._call("Input.insertText", text=text)
+
+    def attach(self, selector: str, path: Path) -> None:
+        """Choose a file in a file input."""
+        document = self._call("DOM.getDocument")["root"]["nodeId"]
+        found = self._call("DOM.querySelector", nodeId=document, selector=selector)["nodeId"]
+        self._call("DOM.setFileInputFiles", files=[str(path)], nodeId=found)
+
     def press(self, key: str, *, code: str = "", number: int = 0) -> None:
         """Press a key, as a person at the page does: a character, or a name such as 'Tab'."""
         text = {"text": key} if len(key) == 1 else {}

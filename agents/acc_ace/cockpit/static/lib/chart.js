@@ -44,8 +44,8 @@ export function Chart({ label, x, xLabel, series, height = 160 }) {
   }, [shape, height]);
   useEffect(() => plot.current?.setData(data), [JSON.stringify([x.length, x.at(-1), data])]);
   useEffect(() => {
-    const resized = new ResizeObserver(() => {
-      plot.current?.setSize({ width: box.current.clientWidth, height });
+    const resized = new ResizeObserver(([{ contentRect }]) => {
+      plot.current?.setSize({ width: contentRect.width, height });
     });
     resized.observe(box.current);
     const dark = matchMedia("(prefers-color-scheme: dark)");

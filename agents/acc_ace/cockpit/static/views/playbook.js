@@ -92,11 +92,8 @@ function bySection(bullets, words) {
 function Bullet({ bullet, ask, reload }) {
   const [isEdited, setEdited] = useState(false);
   const path = `${PATH}/bullets/${bullet.id}`;
-  const change = async (body) => {
-    await call("PATCH", path, { body, query: ask });
-    setEdited(false);
-    reload();
-  };
+  const shown = () => (setEdited(false), reload());
+  const change = (body) => call("PATCH", path, { body, query: ask }).then(shown);
   return html`
     <li class="card">
       ${isEdited

@@ -54,15 +54,11 @@ function Artifact({ id }) {
   const path = `v1/memory/artifacts/${encodeURIComponent(id)}`;
   const artifact = useData(path);
   const [isEdited, setEdited] = useState(false);
-  const save = async (content) => {
-    await call("PUT", path, { body: { content } });
-    setEdited(false);
-    artifact.reload();
-  };
+  const shown = () => (setEdited(false), artifact.reload());
+  const save = (content) => call("PUT", path, { body: { content } }).then(shown);
   const forget = async () => {
     if (!confirm(t("Forget this piece of memory? This cannot be undone."))) return;
-    await call("DELETE", path);
-    artifact.reload();
+    await call("DELETE", path).then(shown);
   };
   return html`<${Loaded} of=${artifact}>${({ content }) => isEdited
     ? html`<${TextEditor} text=${content} label=${t("Text")} save=${save} onClose=${() => setEdited(false)} />`
