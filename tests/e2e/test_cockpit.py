@@ -14,10 +14,10 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
-from acc_ace.schemas.survival import Alert, LoopSnapshot
+from acc_ace.schemas.survival import Alert, LoopSettings, LoopSnapshot
 from acc_ace.server.app import create_app
 from tests.e2e.browser import Browser, find_chromium
-from tests.e2e.processes import Server, environment, our_server, serving
+from tests.e2e.processes import BIN, Server, environment, our_server, serving
 from tests.fakes.confirmed_tool import PAID
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.loopback import served
@@ -392,6 +392,60 @@ def test_a_run_file_is_shown_without_any_route(
     shows(browser, "tick 2 of 3")
     asked = [each["request"] for each in browser.recorded("Network.requestWillBeSent")]
     assert [each["url"] for each in asked if each["method"] != "GET"] == []
+
+
+class Loop:
+    """A running loop as the server sees it, which only remembers what it is told."""
+
+    def __init__(self, run: str) -> None:
+        self.run, self.settings, self.stepped = run, LoopSettings(), 0
+
+    def change(self, **fields: Any) -> LoopSettings:
+        self.settings = LoopSettings(**{**dict(self.settings), **fields})
+        return self.settings
+
+    def step(self) -> None:
+        self.stepped += 1
+
+
+def test_a_live_loop_is_followed_and_steered(browser: Browser, tmp_path: Path) -> None:
+    app = create_app(build_container(Settings(data_dir=tmp_path / "data")))
+    app.state.acc_ace_run = loop = Loop("run-7")
+    file = save_run(runs(tmp_path) / "run-7.jsonl", *ticks(2))
+    with served(app) as url:
+        browser.open(f"{url}/ui/#/survivor")
+        shows(browser, "tick 2 of 2", "live", "Lethal risk near")
+        with file.open("a") as lines:
+            lines.write(tick(3, died_of="wolf").model_dump_json() + "\n")
+        shows(browser, "tick 3 of 3", "died of wolf")
+        click_text(browser, "Pause")
+        click_text(browser, "One tick")
+        shows(browser, "Resume")
+        for name, value in (("danger_threshold", 0.4), ("exploration", 0.85)):
+            slider = f"document.querySelector('[name={name}]')"
+            change = f"{slider}.dispatchEvent(new Event('change', {{bubbles: true}}))"
+            browser.evaluate(f"{slider}.value = {value}, {change}")
+            browser.wait(lambda: getattr(loop.settings, name) == value, name)  # noqa: B023
+        chosen = "document.querySelector('[name=log_detail]')"
+        event = "dispatchEvent(new Event('change', {bubbles: true}))"
+        browser.evaluate(f"{chosen}.value = 'brief', {chosen}.{event}")
+        browser.wait(lambda: loop.settings.log_detail == "brief", "the log to be brief")
+        browser.evaluate("document.querySelector('[name=notifications]').click()")
+        browser.wait(lambda: not loop.settings.notifications, "no notifications")
+    assert (loop.settings.paused, loop.stepped) == (True, 1)
+
+
+def test_the_demo_keeps_its_promises_before_ones_eyes(browser: Browser, tmp_path: Path) -> None:
+    port = free_port()
+    command = [str(BIN / "acc-ace"), "demo", "--no-browser", "--pace=0", f"--port={port}"]
+    env = environment(tmp_path / "data")
+    log = tmp_path / "demo.log"
+    with serving(command, port=port, env=env, log=log, probe="/healthz") as server:
+        browser.open(f"{server.url}/ui/#/demo")
+        shows(browser, "Promises", "turn 50 of 50", "12 kept, 0 broken, 0 to come")
+        assert browser.evaluate("document.querySelectorAll('.promises .ok').length") == 12
+        click_text(browser, "Rules2")
+        shows(browser, "Only Aiko may approve a failover to db-02.", "Promises")
 
 
 def test_a_browser_with_a_token_sees_its_own_memory_alone(browser: Browser, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import { t } from "../lib/i18n.js";
 import { Act, Empty, Failure, Loaded, Raw, Tag } from "../lib/ui.js";
 
 export const Rules = ({ base, rules, reload }) => html`
-  <div class="row"><span class="grow"></span><${Raw} path=${`${base}/rules`} /></div>
+  <div class="row"><span class="muted small">${t("In force now")}</span>
+    <span class="grow"></span><${Raw} path=${`${base}/rules`} /></div>
   <${Loaded} of=${rules}>${({ constraints }) => html`
     ${!constraints.length && html`<${Empty}>${t("No rules are in force.")}</${Empty}>`}
     <ul class="cards">

@@ -1,8 +1,7 @@
 /** What a person may change while the loop runs, and what calls for their attention. */
 
-import { html } from "../lib/preact.js";
+import { html, useState } from "../lib/preact.js";
 import { post } from "../lib/api.js";
-import { useAction } from "../lib/data.js";
 import { decimal } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { Button, Failure, Notice } from "../lib/ui.js";
@@ -33,11 +32,10 @@ export function notify(alerts = []) {
 }
 
 export function Controls({ settings }) {
-  const change = useAction(async (path, body) => {
-    await post(path, body);
-    settings.reload();
-  });
-  const set = (body) => change.run("survivor/settings", body);
+  const [error, setError] = useState(null);
+  const send = (path, body) =>
+    post(path, body).then(() => (setError(null), settings.reload()), setError);
+  const set = (body) => send("survivor/settings", body);
   const now = settings.data;
   if (!now) return html`<${Failure} error=${settings.error} reload=${settings.reload} />`;
   const notifyMe = async (isWanted) => {
@@ -50,7 +48,7 @@ export function Controls({ settings }) {
         <${Button} kind="primary" onClick=${() => set({ paused: !now.paused })}>
           ${now.paused ? t("Resume") : t("Pause")}
         </${Button}>
-        <${Button} disabled=${!now.paused} onClick=${() => change.run("survivor/step")}>${t("One tick")}</${Button}>
+        <${Button} disabled=${!now.paused} onClick=${() => send("survivor/step")}>${t("One tick")}</${Button}>
       </div>
       ${RANGES.map(([name, title, min, max]) => html`
         <label class="row small">${t(title)}
@@ -66,7 +64,7 @@ export function Controls({ settings }) {
       <label class="row small"><input type="checkbox" name="notifications" checked=${now.notifications}
         onChange=${(event) => notifyMe(event.target.checked)} />
         ${t("Notifications")}</label>
-      <${Failure} error=${change.error} onClose=${change.dismiss} />
+      <${Failure} error=${error} onClose=${() => setError(null)} />
     </div>
   `;
 }
