@@ -57,7 +57,7 @@ def list_jobs(
     if as_json:
         _print_json(jobs)
     elif not jobs:
-        stdout_console().print(_report_none(wanted, user))
+        stdout_console().print(_report_none(wanted, app_name, user))
     else:
         for job in jobs:
             stdout_console().print(_line(job), soft_wrap=True)
@@ -147,10 +147,12 @@ def _print_json(jobs: Iterable[QueuedLearning]) -> None:
         print(json_line({**job.model_dump(mode="json"), "tokens": job.tokens}))
 
 
-def _report_none(states: Sequence[JobState], user: str | None) -> str:
+def _report_none(states: Sequence[JobState], app: str | None, user: str | None) -> str:
     """The message for an empty list, with its filters: other jobs may exist."""
     kinds = f" that are {' or '.join(states)}" if states else ""
-    return f"no learning jobs{f' of user {user}' if user is not None else ''}{kinds}"
+    named = f" of app {app}" if app is not None else ""
+    named += f" of user {user}" if user is not None else ""
+    return f"no learning jobs{named}{kinds}"
 
 
 def _line(job: QueuedLearning) -> Text:

@@ -30,16 +30,17 @@ _LEVELS: Final = (32_000, 4_000, 500, 0)
 _KEY = "app = ? AND user_id = ? AND session = ?"
 _PUT = """
     INSERT INTO turn_traces (app, user_id, session, turn, run, invocation_id, body)
-    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (app, user_id, session, run) DO UPDATE
-       SET turn = excluded.turn, invocation_id = excluded.invocation_id, body = excluded.body
+    VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (app, user_id, session, turn, run) DO UPDATE
+       SET invocation_id = excluded.invocation_id, body = excluded.body
 """
 _TRIM = f"""
     DELETE FROM turn_traces WHERE {_KEY} AND (
            turn = ? AND invocation_id <> ?
-        OR turn NOT IN (SELECT turn FROM turn_traces WHERE {_KEY}
-                         GROUP BY turn ORDER BY max(seq) DESC LIMIT {KEPT_TURNS})
+        OR turn <> ? AND turn NOT IN (
+               SELECT turn FROM turn_traces WHERE {_KEY} AND turn <> ?
+                GROUP BY turn ORDER BY max(seq) DESC LIMIT {KEPT_TURNS - 1})
         OR seq <= (SELECT seq FROM turn_traces WHERE {_KEY}
-                    ORDER BY seq DESC LIMIT 1 OFFSET {_KEPT_RUNS}))
+                    ORDER BY seq DESC LIMIT 1 OFFSET {_KEPT_RUNS - 1}))
 """  # noqa: S608 - constants
 
 
@@ -51,12 +52,13 @@ class SqlTraceStore:
 
     def put_write(self, key: SessionKey, trace: TurnTrace) -> Write:
         """Keep a run of a turn, also again with more; what it takes the place of goes."""
-        row = (*key, trace.turn, trace.run, trace.invocation_id, _packed(trace))
+        turn, row = trace.turn, (*key, trace.turn, trace.run, trace.invocation_id, _packed(trace))
 
         def write(rows: Rows) -> None:
             ensure_tenant(rows, key.tenant)
+            # First, so that the new row takes the pages of those that go.
+            rows.run(_TRIM, (*key, turn, trace.invocation_id, turn, *key, turn, *key))
             rows.run(_PUT, row)
-            rows.run(_TRIM, (*key, trace.turn, trace.invocation_id, *key, *key))
 
         return write
 

@@ -69,10 +69,9 @@ CREATE TABLE turn_traces (
     run            text NOT NULL,
     invocation_id  text NOT NULL,
     body           bytea NOT NULL,
-    UNIQUE (app, user_id, session, run),
+    UNIQUE (app, user_id, session, turn, run),
     FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
 );
-CREATE INDEX turn_traces_by_turn ON turn_traces (app, user_id, session, turn, seq);
 
 -- Write-ahead log of calls of tools with side effects, so that a call is never silently repeated.
 CREATE TABLE tool_starts (
