@@ -84,6 +84,23 @@ def test_another_server_goes_on_where_the_first_one_was(settings: Settings) -> N
         assert resumed["id"] == "s/2/2"
 
 
+def test_a_server_that_has_not_looked_yet_sends_nothing_again(
+    http: httpx.Client, settings: Settings
+) -> None:
+    """The last event came from another server on the same store, a moment ago."""
+    say(http, TURNS[0])
+    with (
+        served(server(settings)) as url,
+        httpx.Client(base_url=url, timeout=30) as other,
+        http.stream("GET", "/sse/timeline", params={"user": "aiko", "session": "s"}),
+    ):
+        say(other, TURNS[1])
+        (seen,) = follow(other, 1, session="s", after=1)
+        say(other, TURNS[2])
+        (after,) = follow(http, 1, session="s", last=seen["id"])
+    assert (seen["id"], after["id"]) == ("s/2/2", "s/3/3")
+
+
 def test_a_rule_changed_between_turns_and_a_lesson_are_events_too(http: httpx.Client) -> None:
     say(http, TURNS[1])
     http.post("/v1/sessions/s/undo", params={"user": "aiko"})

@@ -41,12 +41,12 @@ class Pulse:
         """Why the source cannot be read any more."""
         self._changed = asyncio.Condition()
         self._pages: OrderedDict[int, Sequence[TimelineEvent]] = OrderedDict()
-        self._starting = asyncio.Lock()
+        self._reading = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Read the newest position, then poll. Raises what the source raises."""
-        async with self._starting:
+        async with self._reading:
             if self._task is None:
                 self.newest = await self.source.newest()
                 self._task = asyncio.create_task(self._poll())
@@ -79,9 +79,9 @@ class Pulse:
                 self._pages.popitem(last=False)
         return page
 
-    async def _poll(self) -> None:
-        while self.error is None:
-            await asyncio.sleep(POLL_S)
+    async def look(self) -> None:
+        """Look for something new now, and wake the followers if there is."""
+        async with self._reading:
             newest = self.newest
             try:
                 newest = await self.source.newest()
@@ -92,6 +92,11 @@ class Pulse:
                     self._pages.clear()
                     self.newest = newest
                     self._changed.notify_all()
+
+    async def _poll(self) -> None:
+        while self.error is None:
+            await asyncio.sleep(POLL_S)
+            await self.look()
 
 
 class Timeline:
@@ -131,7 +136,9 @@ async def blocks(pulse: Pulse, *, after: int | None, kinds: Collection[str]) -> 
 
     The last one is `gone` when the source is.
     """
-    at = pulse.newest if after is None or after > pulse.newest else after
+    if after is not None and after > pulse.newest:
+        await pulse.look()  # Another server has sent what this one has not seen yet.
+    at = pulse.newest if after is None else after
     yield f"retry: 1000\n: at {at}\n\n"
     while True:
         if not 0 <= pulse.newest - at <= pulse.source.most_behind:
