@@ -109,11 +109,16 @@ def shows(browser: Browser, *texts: str) -> None:
         browser.wait(lambda text=text: text in browser.text(), f"the text {text!r}")  # type: ignore[misc]
 
 
-def click_text(browser: Browser, text: str, *, within: str = "button, a, summary") -> None:
-    """Click the first element of that text."""
-    found = f"[...document.querySelectorAll({within!r})].find(e => e.innerText.trim() === {text!r})"
-    browser.wait(lambda: browser.evaluate(f"Boolean({found}) && !{found}.disabled"), text)
+def click_found(browser: Browser, found: str) -> None:
+    """Click what an expression finds, once it is there and enabled."""
+    browser.wait(lambda: browser.evaluate(f"Boolean({found}) && !{found}.disabled"), found)
     browser.evaluate(f"{found}.click()")
+
+
+def click_text(browser: Browser, text: str) -> None:
+    """Click the first control of that text."""
+    controls = "[...document.querySelectorAll('button, a, summary')]"
+    click_found(browser, f"{controls}.find(e => e.innerText.trim() === {text!r})")
 
 
 def say(browser: Browser, text: str) -> None:
@@ -227,7 +232,7 @@ def test_a_version_is_restored(browser: Browser, own: Server) -> None:
     browser.open(f"{own.url}/ui/{SESSION}/turn/4/state")
     shows(browser, "Journal", "version 4 of 4")
     browser.evaluate("window.confirm = () => true")
-    browser.evaluate("[...document.querySelectorAll('.list .button')].at(-1).click()")
+    click_found(browser, "[...document.querySelectorAll('.list .button')].at(-1)")
     shows(browser, "version 5 of 5")
     state = httpx.get(f"{own.url}/v1/sessions/incident/ccs").json()
     assert (state["version"], state["constraints"]) == (5, [])
@@ -239,7 +244,7 @@ def test_a_memory_is_corrected_and_forgotten(browser: Browser, own: Server) -> N
     shows(browser, "turn:incident:3")
     browser.evaluate("window.confirm = () => true")
     card = "[...document.querySelectorAll('.card')].find(e => e.innerText.includes('incident:3'))"
-    browser.evaluate(f"{card}.querySelector('button').click()")
+    click_found(browser, f"{card}?.querySelector('button')")
     click_text(browser, "Correct")
     browser.wait(lambda: browser.evaluate("document.querySelector('.card textarea')"), "a box")
     browser.evaluate("document.querySelector('.card textarea').select()")
@@ -358,7 +363,7 @@ def test_japanese_and_dark_colours_are_chosen_and_kept(browser: Browser, shared:
     click_text(browser, "日本語")
     shows(browser, "プレイブック", "タイムライン")
     for _ in range(2):
-        browser.evaluate("document.querySelectorAll('.bar .button')[1].click()")
+        click_found(browser, "document.querySelectorAll('.bar .button')[1]")
     shows(browser, "暗い")
     browser.open(f"{shared.url}/ui/#/sessions")
     shows(browser, "新しいセッション")
@@ -430,7 +435,7 @@ def test_a_live_loop_is_followed_and_steered(browser: Browser, tmp_path: Path) -
         event = "dispatchEvent(new Event('change', {bubbles: true}))"
         browser.evaluate(f"{chosen}.value = 'brief', {chosen}.{event}")
         browser.wait(lambda: loop.settings.log_detail == "brief", "the log to be brief")
-        browser.evaluate("document.querySelector('[name=notifications]').click()")
+        click_found(browser, "document.querySelector('[name=notifications]')")
         browser.wait(lambda: not loop.settings.notifications, "no notifications")
     assert (loop.settings.paused, loop.stepped) == (True, 1)
 

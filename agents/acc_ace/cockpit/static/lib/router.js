@@ -1,6 +1,6 @@
 /** Hash routes: `#/name/part/part?key=value`. Each view has a link of its own. */
 
-import { useEffect, useState } from "./preact.js";
+import { useEffect, useLayoutEffect, useState } from "./preact.js";
 
 /** The app whose turns this server takes. */
 export const OWN_APP = "acc_ace";
@@ -31,7 +31,8 @@ export function replace(parts, query) {
 
 /** Run `pressed` on the keys that are pressed beside fields and without a modifier. */
 export function useKeys(pressed) {
-  useEffect(() => {
+  // With the drawing, not after it: a key never meets what was shown before.
+  useLayoutEffect(() => {
     const heard = (event) => {
       const isTyping = event.target.matches?.("input:not([type=range]), textarea, select");
       if (!isTyping && !event.ctrlKey && !event.metaKey && !event.altKey) pressed(event);
