@@ -53,6 +53,7 @@ class Browser(AbstractContextManager["Browser"]):
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: ClientConnection | None = None
         self._last_id = 0
+        self._events: list[dict[str, Any]] = []
 
     def __enter__(self) -> Self:
         """Start the browser and attach to its page; raises BrowserError."""
@@ -104,6 +105,50 @@ class Browser(AbstractContextManager["Browser"]):
             key = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
             self._call("Input.dispatchKeyEvent", type=kind, **key)
 
+    def insert(self, text: str) -> None:
+        """Put a text where the focus is, in place of what is selected."""
+        self._call("Input.insertText", text=text)
+
+    def attach(self, selector: str, path: Path) -> None:
+        """Choose a file in a file input."""
+        document = self._call("DOM.getDocument")["root"]["nodeId"]
+        found = self._call("DOM.querySelector", nodeId=document, selector=selector)["nodeId"]
+        self._call("DOM.setFileInputFiles", files=[str(path)], nodeId=found)
+
+    def press(self, key: str, *, code: str = "", number: int = 0) -> None:
+        """Press a key, as a person at the page does: a character, or a name such as 'Tab'."""
+        text = {"text": key} if len(key) == 1 else {}
+        for kind in ("keyDown", "keyUp"):
+            named = {"key": key, "code": code or key, "windowsVirtualKeyCode": number}
+            self._call("Input.dispatchKeyEvent", type=kind, **named, **text)
+
+    def click(self, selector: str) -> None:
+        """Click the element once it is there and enabled."""
+        self.wait(lambda: self._focus(selector), f"an element {selector}")
+        self.evaluate(f"{_found(selector)}.click()")
+
+    def show(self, *, width: int, height: int, dark: bool = False) -> None:
+        """Set the size of the page, and whether the system prefers dark colours."""
+        self._call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self._call("Emulation.setEmulatedMedia", features=[scheme])
+
+    def watch(self) -> None:
+        """Have what pages request and what goes wrong in them recorded from now on."""
+        for domain in ("Network", "Runtime", "Log"):
+            self._call(f"{domain}.enable")
+
+    def recorded(self, method: str) -> list[dict[str, Any]]:
+        """The parameters of the recorded events of a kind, such as 'Runtime.exceptionThrown'."""
+        self.evaluate("0")  # what came before it has been received then
+        return [event["params"] for event in self._events if event["method"] == method]
+
     def wait(self, condition: Callable[[], object], what: str) -> None:
         """Wait until the condition holds; raises BrowserError that shows the page."""
         deadline = time.monotonic() + self._wait_s
@@ -145,6 +190,7 @@ class Browser(AbstractContextManager["Browser"]):
         while True:
             message = json.loads(self._socket.recv(timeout=self._wait_s))
             if message.get("id") != self._last_id:
+                self._events += [message] if "method" in message else []
                 continue
             if "error" in message:
                 raise BrowserError(f"{method}: {message['error']}")

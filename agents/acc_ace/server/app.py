@@ -24,7 +24,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Lifespan
 
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.cockpit import stream_routes
+from acc_ace.cockpit import pages, stream_routes
 from acc_ace.cockpit.timeline import Timeline
 from acc_ace.config import ROLES, Role, Settings, disable_unexported_telemetry
 from acc_ace.container import Container
@@ -155,6 +155,7 @@ _ROUTERS: Final = (
     memory_routes.documents_router,
     status_routes.models_router,
     status_routes.health_router,
+    pages.router,
     stream_routes.router,
 )
 

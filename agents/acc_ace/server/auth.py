@@ -24,12 +24,16 @@ from acc_ace.server.request_body import BODY
 
 _POLICY_VIOLATION: Final = 1008
 _UI: Final = "/dev-ui/"
+_COCKPIT: Final = "/ui/"
+_AFTER_SIGN_IN: Final = ("/", _COCKPIT)
+"""Pages to go to after signing in: nothing else, or a link could lead elsewhere."""
 
 _PAGE: Final = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>ACC×ACE</title>
 <style>body{{font:16px system-ui;margin:15vh auto;max-width:24rem;padding:0 1rem}}
 input,button{{font:inherit;padding:.5rem;width:100%;box-sizing:border-box;margin-top:.5rem}}
 </style><h1>ACC×ACE</h1><form method="post" action="/login">
+<input type="hidden" name="back" value="{back}">
 <label>Access token <input type="password" name="token" required autofocus
 autocomplete="current-password"></label><button>Sign in</button><p>{message}</p></form></html>"""
 
@@ -74,9 +78,11 @@ def login_router(identities: Identities) -> APIRouter:
         body: bytes = request.scope.get(BODY, b"")
         form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8)
         user = identities.of_token(form.get("token", [""])[0].strip())
+        back = form.get("back", ["/"])[0]
+        back = back if back in _AFTER_SIGN_IN else "/"
         if user is None:
-            return _page("This token is not known.", 401)
-        response = RedirectResponse("/", status_code=303)
+            return _page("This token is not known.", 401, back)
+        response = RedirectResponse(back, status_code=303)
         response.set_cookie(
             COOKIE,
             identities.cookie(user),
@@ -92,7 +98,7 @@ def login_router(identities: Identities) -> APIRouter:
 
 def _unauthorized(scope: Scope) -> Response:
     if scope["type"] == "http" and scope["method"] == "GET" and _is_browser(scope):
-        return _page("", 401)
+        return _page("", 401, _COCKPIT if scope["path"].startswith("/ui") else "/")
     value = problem(
         401,
         "unauthorized",
@@ -134,9 +140,9 @@ def _is_browser(scope: Scope) -> bool:
     return "text/html" in (header(scope, b"accept") or "")
 
 
-def _page(message: str, status: int) -> Response:
+def _page(message: str, status: int, back: str = "/") -> Response:
     return HTMLResponse(
-        _PAGE.format(message=escape(message)),
+        _PAGE.format(message=escape(message), back=back),
         status_code=status,
         headers={
             "Cache-Control": "no-store",

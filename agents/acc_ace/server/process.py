@@ -155,6 +155,7 @@ def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterato
         url = ""
     if settings.serve_web_interface:
         yield f"  chat      {url}/dev-ui/?app=acc_ace"
+    yield f"  cockpit   {url}/ui/"
     yield f"  API       {url}/docs"
     yield f"  data      {_data(settings)}"
     yield f"  access    {_access(settings)}"

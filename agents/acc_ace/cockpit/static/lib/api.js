@@ -1,0 +1,144 @@
+/** HTTP to the server that this page comes from. Answers are JSON; errors are Problems. */
+
+const BASE = new URL("../", document.baseURI);
+/** Above the server's heartbeat of 15 s: a stream that is silent for longer is broken. */
+const SILENCE_MS = 45_000;
+const FIRST_WAIT_MS = 500;
+const LONGEST_WAIT_MS = 8_000;
+
+/** What every request is about; the router sets it. */
+export const whose = { app: "", user: "" };
+
+/** An answer that is no success: the server's problem document, or a lost connection (status 0). */
+export class Problem extends Error {
+  constructor(status, detail) {
+    super(detail);
+    this.status = status;
+  }
+}
+
+export function address(path, query = {}) {
+  const url = new URL(path, BASE);
+  for (const [name, value] of Object.entries({ ...whose, ...query })) {
+    if (value !== "" && value !== null && value !== undefined) url.searchParams.set(name, value);
+  }
+  return url.href;
+}
+
+async function send(method, path, { query, body, headers, signal } = {}) {
+  try {
+    const usual = { Accept: "application/json", "X-Requested-With": "acc-ace" };
+    if (body !== undefined) usual["Content-Type"] = "application/json";
+    return await fetch(address(path, query), {
+      method, signal, headers: { ...usual, ...headers }, body: JSON.stringify(body),
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Problem(0, "the server does not answer");
+  }
+}
+
+async function problemOf(response) {
+  const said = await response.json().catch(() => ({}));
+  const detail = said.detail ?? response.statusText;
+  return new Problem(response.status, typeof detail === "string" ? detail : JSON.stringify(detail));
+}
+
+export async function call(method, path, options) {
+  const response = await send(method, path, options);
+  if (!response.ok) throw await problemOf(response);
+  return response.status === 204 ? null : response.json();
+}
+
+export const get = (path, query, signal) => call("GET", path, { query, signal });
+export const post = (path, body, options) => call("POST", path, { ...options, body });
+
+/** Server-sent events of a response, in order: {type, id, data}. */
+async function* eventsOf(response, onChunk = () => {}) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    onChunk();
+    const blocks = (rest + value).split(/\r?\n\r?\n/);
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const event = eventOf(block);
+      if (event) yield event;
+    }
+  }
+}
+
+function eventOf(block) {
+  const event = { type: "message", id: "", data: "" };
+  for (const line of block.split(/\r?\n/)) {
+    const [, name, value] = line.match(/^(\w+): ?(.*)$/) ?? [];
+    if (name === "event") event.type = value;
+    else if (name === "id") event.id = value;
+    else if (name === "data") event.data += event.data ? `\n${value}` : value;
+  }
+  return event.data ? { ...event, data: JSON.parse(event.data) } : null;
+}
+
+/** Send something and hear what happens, until it ended. Raises Problem, also for `error`. */
+export async function* conversation(path, body, { headers, signal } = {}) {
+  const accept = { Accept: "text/event-stream", ...headers };
+  const response = await send("POST", path, { body, headers: accept, signal });
+  if (!response.ok) throw await problemOf(response);
+  for await (const event of eventsOf(response)) {
+    if (event.type === "error") throw new Problem(event.data.status ?? 500, event.data.detail ?? "");
+    yield event.data;
+  }
+}
+
+/**
+ * Follow a stream for as long as it is wanted: after a tear it resumes behind the last event.
+ * `onState` hears "live", "reconnecting", "missing" (no such route) or "refused". Returns the end.
+ */
+export function follow(path, query, { onEvent, onState }) {
+  const ended = new AbortController();
+  follows(path, query, onEvent, (state) => ended.signal.aborted || onState(state), ended.signal);
+  return () => ended.abort();
+}
+
+async function follows(path, query, onEvent, onState, signal) {
+  let [last, wait] = ["", FIRST_WAIT_MS];
+  while (!signal.aborted) {
+    const state = await connection(path, query, last, signal, onState, (event) => {
+      [last, wait] = [event.id || last, FIRST_WAIT_MS];
+      if (!signal.aborted) onEvent(event);
+    });
+    onState(state);
+    if (state !== "reconnecting") return;
+    await new Promise((resolve) => setTimeout(resolve, wait));
+    wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+  }
+}
+
+/** One connection, from its beginning to its end; what that end means. */
+async function connection(path, query, last, signal, onState, onEvent) {
+  const torn = new AbortController();
+  const tear = () => torn.abort();
+  signal.addEventListener("abort", tear);
+  let silence = setTimeout(tear, SILENCE_MS);
+  try {
+    const headers = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
+    const response = await send("GET", path, { query, headers, signal: torn.signal });
+    if ([401, 403, 404].includes(response.status)) return response.status === 404 ? "missing" : "refused";
+    if (!response.ok) return "reconnecting";
+    onState("live");
+    const onChunk = () => {
+      clearTimeout(silence);
+      silence = setTimeout(tear, SILENCE_MS);
+    };
+    for await (const event of eventsOf(response, onChunk)) onEvent(event);
+  } catch {
+    // A torn stream and a server that restarts look alike: both are tried again.
+  } finally {
+    clearTimeout(silence);
+    signal.removeEventListener("abort", tear);
+    tear();
+  }
+  return "reconnecting";
+}

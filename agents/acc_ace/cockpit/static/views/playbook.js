@@ -1,0 +1,129 @@
+/** The playbook: its bullets, the timeline of its deltas, what waits for review, its versions. */
+
+import { html, useMemo, useState } from "../lib/preact.js";
+import { call } from "../lib/api.js";
+import { useData } from "../lib/data.js";
+import { number } from "../lib/format.js";
+import { t } from "../lib/i18n.js";
+import { href, OWN_APP } from "../lib/router.js";
+import { Act, Button, Empty, Loaded, Raw, Search, Stats, Tabs, Tag, TextEditor } from "../lib/ui.js";
+import { Held, Log, Refine, Versions } from "./playbook_log.js";
+
+export const PATH = "v1/playbook";
+const VIEWS = {
+  bullets: "Bullets",
+  log: "Timeline",
+  held: "Review",
+  versions: "Versions",
+  refine: "Refine",
+};
+
+export default function Playbook({ route, app, user, me }) {
+  const { view = "bullets", scope = "" } = route.query;
+  const ask = { scope };
+  const book = useData(PATH, ask);
+  const held = useData(me.edits_playbook || scope === "user" ? `${PATH}/held` : null, ask);
+  const [words, setWords] = useState("");
+  const reload = () => [book, held].forEach((each) => each.reload());
+  const link = (changes) => href(["playbook"], { app, user, ...route.query, ...changes });
+  const Part = { log: Log, held: Held, versions: Versions, refine: Refine }[view] ?? Bullets;
+  return html`
+    <div class="page">
+      <div class="head">
+        <h1>${t("Playbook")}</h1>
+        ${book.data && html`<${Tag}>${t("version {version}", book.data)}</${Tag}>`}
+        <${Search} value=${words} onInput=${setWords} label=${t("Search lessons")} />
+        <span class="grow"></span>
+        <div class="switch" role="group" aria-label=${t("Whose playbook")}>
+          ${[["", "In use"], ["app", "The app's"], ["user", "My own"]].map(([id, title]) => html`
+            <a href=${link({ scope: id })} aria-current=${scope === id ? "true" : undefined}>
+              ${t(title)}
+            </a>
+          `)}
+        </div>
+        <${Raw} path=${PATH} query=${ask} />
+      </div>
+      ${book.data && html`<${Stats} items=${Object.entries(book.data.stats).map(([name, value]) => [
+        name, number(value),
+      ])} />`}
+      <${Tabs} label=${t("Playbook")} current=${view}
+        tabs=${Object.entries(VIEWS).map(([id, title]) => ({
+          id,
+          title: t(title),
+          count: id === "held" ? held.data?.items.length : 0,
+          href: link({ view: id }),
+        }))} />
+      <${Loaded} of=${book}>${(data) => html`
+        <${Part} key=${view + scope} book=${data} held=${held} ask=${ask} words=${words}
+                 reload=${reload} />
+      `}</${Loaded}>
+    </div>
+  `;
+}
+
+export const fits = (words, ...texts) =>
+  texts.join("\n").toLowerCase().includes(words.toLowerCase().trim());
+
+function Bullets({ book, ask, words, reload }) {
+  const sections = useMemo(() => bySection(book.bullets, words), [book, words]);
+  if (!book.bullets.length) return html`<${Empty}>${t("No lessons yet.")}</${Empty}>`;
+  if (!sections.size) return html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`;
+  return [...sections].map(([name, bullets]) => html`
+    <section key=${name}>
+      <h2>${name} <span class="count">${bullets.length}</span></h2>
+      <ul class="cards">
+        ${bullets.map((bullet) => html`
+          <${Bullet} key=${bullet.id} bullet=${bullet} ask=${ask} reload=${reload} />
+        `)}
+      </ul>
+    </section>
+  `);
+}
+
+function bySection(bullets, words) {
+  const sections = new Map();
+  for (const bullet of bullets) {
+    if (!fits(words, bullet.id, bullet.section, bullet.content)) continue;
+    sections.set(bullet.section, [...(sections.get(bullet.section) ?? []), bullet]);
+  }
+  return sections;
+}
+
+function Bullet({ bullet, ask, reload }) {
+  const [isEdited, setEdited] = useState(false);
+  const path = `${PATH}/bullets/${bullet.id}`;
+  const shown = () => (setEdited(false), reload());
+  const change = (body) => call("PATCH", path, { body, query: ask }).then(shown);
+  return html`
+    <li class="card">
+      ${isEdited
+        ? html`<${TextEditor} text=${bullet.content} label=${t("Lesson")}
+                 save=${(content) => change({ content })} onClose=${() => setEdited(false)} />`
+        : html`<p class="lead">${bullet.content}</p>`}
+      <div class="row small">
+        <code>${bullet.id}</code>
+        <${Tag} kind="good" title=${t("Turns it helped")}>+${bullet.helpful}</${Tag}>
+        <${Tag} kind=${bullet.harmful ? "bad" : ""} title=${t("Turns it harmed")}>−${bullet.harmful}</${Tag}>
+        <${Tag} title=${t("Turns that used it without effect")}>±${bullet.neutral}</${Tag}>
+        ${bullet.pinned && html`<${Tag} kind="accent">${t("pinned")}</${Tag}>`}
+        <${OriginLink} origin=${bullet.origin} />
+        <span class="grow"></span>
+        <${Button} kind="quiet" onClick=${() => setEdited(true)}>${t("Edit")}</${Button}>
+        <${Act} kind="quiet" action=${() => change({ pinned: !bullet.pinned })}>
+          ${bullet.pinned ? t("Unpin") : t("Pin")}
+        </${Act}>
+      </div>
+    </li>
+  `;
+}
+
+/** Where a lesson comes from, if that is a turn of one's own. */
+export function OriginLink({ origin }) {
+  if (!origin?.session) return null;
+  const { app } = Object.fromEntries(new URLSearchParams(location.hash.split("?")[1]));
+  const { user, session, turn } = origin;
+  const to = href(["session", app || OWN_APP, user, session, "turn", String(turn), "chat"]);
+  return html`<a class="muted" href=${to}>${session} · ${t("turn {turn}", { turn })}</a>`;
+}
+
+export const statusKind = (status) => ({ applied: "good", held: "warn", rejected: "bad" })[status];

@@ -1,0 +1,69 @@
+/** The rules in force: whose words they are, where they hold, and what a person may do with them. */
+
+import { html, useState } from "../lib/preact.js";
+import { call, post } from "../lib/api.js";
+import { useAction } from "../lib/data.js";
+import { t } from "../lib/i18n.js";
+import { Act, Empty, Failure, Loaded, Raw, Tag } from "../lib/ui.js";
+
+export const Rules = ({ base, rules, reload }) => html`
+  <div class="row"><span class="muted small">${t("In force now")}</span>
+    <span class="grow"></span><${Raw} path=${`${base}/rules`} /></div>
+  <${Loaded} of=${rules}>${({ constraints }) => html`
+    ${!constraints.length && html`<${Empty}>${t("No rules are in force.")}</${Empty}>`}
+    <ul class="cards">
+      ${constraints.map((rule) => html`<${Rule} key=${rule.id} ...${rule} base=${base} reload=${reload} />`)}
+    </ul>
+    <${NewRule} base=${base} reload=${reload} />
+  `}</${Loaded}>
+`;
+
+function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative, base, reload }) {
+  const isSystem = authority === "system";
+  const lift = () => call("DELETE", `${base}/rules/${encodeURIComponent(id)}`).then(reload);
+  const keep = () => post(`${base}/rules`, { text, scope: "user" }).then(reload);
+  return html`
+    <li class="card">
+      <p class="lead">${text}</p>
+      ${quote && quote !== text && html`<blockquote>${quote}</blockquote>`}
+      <div class="row small">
+        <code>${id}</code>
+        <${Tag}>${t(authority)}</${Tag}>
+        <${Tag}>${scope === "user" ? t("every session") : t("this session")}</${Tag}>
+        ${turn > 0 && html`<span class="muted">${t("turn {turn}", { turn })}</span>`}
+        ${tentative && html`<${Tag} kind="warn"
+          title=${t("It binds, and is confirmed when a turn passes without an objection.")}>
+          ${t("tentative")}
+        </${Tag}>`}
+        <span class="grow"></span>
+        ${scope !== "user" && !isSystem &&
+        html`<${Act} kind="quiet" action=${keep}>${t("Keep always")}</${Act}>`}
+        ${!isSystem && html`<${Act} kind="quiet danger" action=${lift}>
+          ${tentative ? t("Not a rule") : t("Lift")}</${Act}>`}
+      </div>
+    </li>
+  `;
+}
+
+function NewRule({ base, reload }) {
+  const [text, setText] = useState("");
+  const [isForAll, setForAll] = useState(false);
+  const make = useAction(async (event) => {
+    event.preventDefault();
+    if (!text.trim()) return;
+    await post(`${base}/rules`, { text: text.trim(), scope: isForAll ? "user" : "session" });
+    setText("");
+    reload();
+  });
+  return html`
+    <form class="new" onSubmit=${make.run}>
+      <input name="rule" value=${text} aria-label=${t("New rule")}
+             placeholder=${t("A new rule, in your words")}
+             onInput=${(event) => setText(event.target.value)} />
+      <label class="nowrap"><input type="checkbox" checked=${isForAll}
+        onChange=${(event) => setForAll(event.target.checked)} /> ${t("every session")}</label>
+      <button class="button" disabled=${make.isBusy}>${t("Make a rule")}</button>
+    </form>
+    <${Failure} error=${make.error} onClose=${make.dismiss} />
+  `;
+}

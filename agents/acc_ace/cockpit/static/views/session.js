@@ -1,0 +1,121 @@
+/** A session: its chat beside its memory, at a turn. */
+
+import { html, useEffect, useRef } from "../lib/preact.js";
+import { call, post } from "../lib/api.js";
+import { useData, usePages, useStream } from "../lib/data.js";
+import { t } from "../lib/i18n.js";
+import { go, href, replace, useKeys } from "../lib/router.js";
+import { Act, Failure, Raw, Tabs, Tag } from "../lib/ui.js";
+import { Chat } from "./chat.js";
+import { Cost } from "./cost.js";
+import { Recall } from "./recall.js";
+import { Rules } from "./rules.js";
+import { Saw } from "./saw.js";
+import { State } from "./state.js";
+
+const PANELS = { saw: Saw, state: State, rules: Rules, recall: Recall, cost: Cost };
+const TITLES = {
+  chat: "Chat", saw: "What the model saw", state: "State", rules: "Rules", recall: "Recall", cost: "Cost",
+};
+const SOON_MS = 150;
+
+/** The selected turn and tab of a route: `session/<app>/<user>/<session>/turn/<n>/<tab>`. */
+function placeOf({ name, parts }) {
+  const [app, user, session, , turn, tab] = parts;
+  return { name, app, user, session, turn: Number(turn) || 0, tab: TITLES[tab] ? tab : "state" };
+}
+
+const placed = ({ name, app, user, session, turn, tab }) =>
+  [name, app, user, session, "turn", String(turn), tab];
+
+export default function Session({ route }) {
+  const place = placeOf(route);
+  const base = `v1/sessions/${encodeURIComponent(place.session)}`;
+  const head = useData(`${base}/ccs`);
+  const turns = usePages(`${base}/turns`, { limit: 50 }, { next: "next_cursor", key: "cursor" });
+  const rules = useData(`${base}/rules`);
+  const reload = () => [head, turns, rules].forEach((each) => each.reload());
+  const stream = useReloads(head.data ? place.session : null, reload);
+  useDeparture(place, head);
+  const last = Math.max(head.data?.turn ?? 0, turns.items[0]?.turn ?? 0);
+  const turn = place.turn || last;
+  useTurnKeys(place, turn, last);
+
+  const undo = () => post(`${base}/undo`, undefined, { query: { turn: last } }).then(reload);
+  const Panel = PANELS[place.tab] ?? State;
+  const isNew = head.error?.status === 404 && !place.turn;
+  const shared = { base, turn, last, head, turns, rules, reload, isNew, place, route };
+  return html`
+    <div class="session" data-tab=${place.tab}>
+      <div class="head">
+        <a href=${href(["sessions"], { app: place.app, user: place.user })}>${t("Sessions")}</a>
+        <h1 class="mono">${place.session}</h1>
+        <${Tag}>${t("turn {turn} of {last}", { turn, last })}</${Tag}>
+        <${Connection} state=${stream} />
+        <span class="grow"></span>
+        <${Raw} path=${`${base}/ccs`} />
+        <${Act} kind="quiet" disabled=${!last} action=${undo}>${t("Undo the last turn")}</${Act}>
+        <${Delete} base=${base} place=${place} disabled=${isNew} />
+      </div>
+      ${!isNew && html`<${Failure} error=${head.error} reload=${reload} />`}
+      <div class="split">
+        <${Chat} ...${shared} onPick=${(n) => go(placed({ ...place, turn: n }))} />
+        <section class="memory" aria-label=${t("Memory")}>
+          <${Tabs} label=${t("Memory")} current=${place.tab}
+            tabs=${Object.entries(TITLES).map(([id, title]) => ({
+              id,
+              title: t(title),
+              className: id === "chat" ? "narrow" : "",
+              count: id === "rules" ? rules.data?.constraints.length : 0,
+              href: href(placed({ ...place, turn, tab: id })),
+            }))} />
+          <div class="panel" role="tabpanel"><${Panel} key=${place.tab} ...${shared} /></div>
+        </section>
+      </div>
+    </div>
+  `;
+}
+
+/** Read everything again when the server says that the session went on. */
+function useReloads(session, reload) {
+  const timer = useRef(0);
+  return useStream(session && "sse/timeline", { session }, () => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(reload, SOON_MS);
+  });
+}
+
+/** Back to the list when a session that was there is there no longer. */
+function useDeparture(place, head) {
+  const wasThere = useRef("");
+  useEffect(() => {
+    if (head.data) wasThere.current = place.session;
+    if (head.error?.status !== 404 || wasThere.current !== place.session) return;
+    replace(["sessions"], { app: place.app, user: place.user, gone: place.session });
+  }, [head.data, head.error]);
+}
+
+/** j and k go along the turns, digits along the tabs. */
+function useTurnKeys(place, turn, last) {
+  useKeys(({ key }) => {
+    const next = turn + ({ j: 1, k: -1 }[key] ?? 0);
+    const tab = Object.keys(TITLES)[Number(key) - 1];
+    if (next !== turn && next >= 1 && next <= last) go(placed({ ...place, turn: next }));
+    else if (tab) go(placed({ ...place, turn, tab }));
+  });
+}
+
+const STREAMS = { live: "good", reconnecting: "warn", refused: "bad" };
+
+/** How the stream of news is; nothing where a server has none. */
+export const Connection = ({ state }) =>
+  STREAMS[state] && html`<${Tag} kind=${STREAMS[state]}>${t(state)}</${Tag}>`;
+
+function Delete({ base, place, disabled }) {
+  const erase = async () => {
+    if (!confirm(t("Delete the session with all its memory? This cannot be undone."))) return;
+    await call("DELETE", base);
+    go(["sessions"], { app: place.app, user: place.user });
+  };
+  return html`<${Act} kind="quiet danger" disabled=${disabled} action=${erase}>${t("Delete")}</${Act}>`;
+}
