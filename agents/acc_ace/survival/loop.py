@@ -32,7 +32,7 @@ from acc_ace.survival.execution_engine import Acted, ExecutionEngine
 from acc_ace.survival.memory_manager import meta_entry, meta_note, meta_notes
 from acc_ace.survival.policy_model import beliefs_of
 from acc_ace.survival.safety_sentinel import SafetySentinel, moved_threshold
-from acc_ace.survival.snapshots import Listener, SettingsPort
+from acc_ace.survival.snapshots import SettingsPort
 from acc_ace.survival.surprise_learning import Lessons, SurpriseLearning
 from acc_ace.survival.world import World
 from acc_ace.survival.world_rules import Rules
@@ -60,6 +60,9 @@ _BRIEF: Final = 5
 
 WorldOf = Callable[[int], World]
 """Makes the world of a seed."""
+
+Listener = Callable[[LoopSnapshot], None]
+"""Takes each tick's snapshot before it is yielded."""
 
 
 def world_of(seed: int) -> World:
