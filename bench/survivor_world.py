@@ -56,13 +56,13 @@ class Life(NamedTuple):
     kinds: int = 0
 
 
-def survivor_life(seed: int, sizes: Sizes, mind: Mind) -> Life:
-    """One life by the planner, in the world of a seed."""
+def survivor_life(seed: int, sizes: Sizes, mind: Mind, *, layout: int | None = None) -> Life:
+    """One life by the planner, in the world of a seed, on the layout of that seed or another."""
     rules = Rules.drawn(seed)
     world, ground = World(rules, sizes), ExplorationMap(sizes)
     beliefs = known(rules) if mind.is_oracle else {}
     steps, plan, felt = 0, list[str](), set[str]()
-    observation, _ = world.reset(seed=seed)
+    observation, _ = world.reset(seed=seed if layout is None else layout)
     dead = over = False
     while not (dead or over):
         ground.observe(observation)

@@ -211,7 +211,7 @@ class Settings(BaseSettings):
     )
     playbook_context_limit: int = Field(
         default=16,
-        ge=1,
+        ge=0,
         le=1_000,
         description="Maximum bullets of the playbook that the survivor's thinker is shown.",
     )
