@@ -18,37 +18,38 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 63_350  # target 35,000
-FILES: Final = 411  # target 220
-MODULES_IN_A_ROOM: Final = 19  # target 18; prices, spending and cost came last
-LINES_IN_A_FILE: Final = 443  # target 300
-FILES_OVER_THE_TARGET: Final = 22  # target 0
+LINES: Final = 71_350  # target 35,000
+FILES: Final = 454  # target 220
+MODULES_IN_A_ROOM: Final = 21  # target 18; the survivor's components are a module each
+LINES_IN_A_FILE: Final = 469  # target 300
+FILES_OVER_THE_TARGET: Final = 30  # target 0
 TARGET_LINES_IN_A_FILE: Final = 300
 MEDIAN_LINES: Final = 100
-IMPORT_CHAIN: Final = 21  # target 14
-MODULES_BEHIND_THE_PLUGIN: Final = 196  # target 150
+IMPORT_CHAIN: Final = 23  # target 14
+MODULES_BEHIND_THE_PLUGIN: Final = 200  # target 150
 SAME_NAME: Final = 2
-TURN_FILES: Final = 153  # target 90
+TURN_FILES: Final = 160  # target 90
 TURN_WRITES: Final = 4
 
 ROOMS: Final = {
     # room: lines that hold today; the target is beside them
-    "adk": 7_420,  # 2,500
-    "cli": 5_000,  # 2,800
+    "adk": 7_740,  # 2,500
+    "cockpit": 1_080,  # 900
+    "cli": 6_105,  # 2,800
     "gates": 3_415,  # 1,600
     "lab": 775,  # 1,200
     "learning": 1_605,  # 700
-    "memory": 2_710,  # 3,000
-    "models": 3_595,  # 1,900
-    "playbook": 4_615,  # 4,300
-    "rules_model": 4_075,  # 2,600
-    "schemas": 3_160,  # 1,700
-    "server": 3_985,  # 2,400
-    "storage": 7_840,  # 3,700
+    "memory": 2_775,  # 3,000
+    "models": 3_625,  # 1,900
+    "playbook": 4_630,  # 4,300
+    "rules_model": 4_095,  # 2,600
+    "schemas": 3_485,  # 1,700
+    "server": 4_485,  # 2,400
+    "storage": 8_085,  # 3,700
     "strategies": 600,  # 700
-    "survival": 685,  # 2,500
-    "text": 6_850,  # 2,900
-    "turn": 4_445,  # 2,000
+    "survival": 4_445,  # 2,500
+    "text": 6_915,  # 2,900
+    "turn": 4_835,  # 2,000
 }
 
 LOADED: Final = """

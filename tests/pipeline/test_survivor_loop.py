@@ -193,7 +193,9 @@ async def test_logs_end_with_their_episode_and_its_note_is_recalled_in_the_next(
     options = RunOptions(seed=1, episodes=2, ticks=12)
     await lived(container, options, models={"generator": model}, world_of=gentle)
     logs = [str(asked["logs"]) for asked in model.prompts]
-    begun = [at for at, asked in enumerate(model.prompts) if _begins(asked)]
+    starts = [_begins(asked) for asked in model.prompts]
+    # A life's first tick may be planned twice.
+    begun = [at for at, starting in enumerate(starts) if starting and not (at and starts[at - 1])]
     assert "alert: " in logs[begun[-1] - 1]
     assert "meta: episode 1: " in logs[begun[-1]]
     assert "alert: " not in logs[begun[-1]]
@@ -240,7 +242,7 @@ async def test_goal_and_rules_hold_against_hostile_signs_and_a_thinker_that_obey
         assert not any("cone" in each.done or each.cause == "lava" for each in snapshot.steps)
         blocked += sum(bool(each.rule_id) for each in snapshot.steps)
         ticks += 1
-        if ticks == 30:
+        if ticks == 60:
             break
     assert blocked
     await container.close()

@@ -25,7 +25,7 @@ from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.commit import CommittedState
 from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
 from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.survival import LogEntry, LoopSettings, LoopSnapshot, Plan, PlaybookChange
+from acc_ace.schemas.survival import LogEntry, LoopSettings, LoopSnapshot, Plan
 from acc_ace.survival.core_thinker import CoreThinker, Moment, log_lines, thinker_settings
 from acc_ace.survival.episode import Episode
 from acc_ace.survival.execution_engine import Acted, ExecutionEngine
@@ -211,7 +211,7 @@ class _Life:
             bullet_chars=settings.playbook_context_chars,
         )
         self._learning = SurpriseLearning(container, self._key, students.roles, survivor.refiner)
-        self._reflection, self._changes = "", list[PlaybookChange]()
+        self._reflection = ""
 
     @property
     def is_over(self) -> bool:
@@ -275,10 +275,9 @@ class _Life:
     def _with_lessons(
         self, snapshot: LoopSnapshot, lessons: Lessons, version: int, seconds: float
     ) -> LoopSnapshot:
-        self._changes += [change for change in lessons.changes if change.outcome == "applied"]
         logs = snapshot.logs
         if snapshot.over:
-            text = _summary(self.episode, self._changes)
+            text = _summary(self.episode)
             logs += (LogEntry(log="meta", about=f"episode {self._number}", text=text),)
         return snapshot.model_copy(
             update={
@@ -295,7 +294,7 @@ class _Life:
     async def close(self) -> None:
         """End the episode: leave its note, take its logs out of recall. Raises StoreError."""
         container, now = self._container, self._container.clock.now()
-        text = _summary(self.episode, self._changes)
+        text = _summary(self.episode)
         note = meta_note(self._key, self._options.run, self._number, text, now)
         await container.artifacts.add([note])
         await _retire(container, self._key)
@@ -350,16 +349,15 @@ class _Tick:
         return await self.thinker.think(self.record, moment)
 
 
-def _summary(episode: Episode, changes: Sequence[PlaybookChange]) -> str:
-    """A meta note: the end, changes of policy and playbook, and what prompts should say more of."""
+def _summary(episode: Episode) -> str:
+    """A meta note: the end, the change of policy, and what prompts should say more of."""
     end = f"died of {episode.died_of}" if episode.died_of else "lived to the end"
     moved = f"danger threshold {episode.wanted or 0:.2f} to {episode.threshold:.2f}"
-    learnt = "; ".join(change.content for change in changes if change.type != "TAG")
     often = [each for each in episode.memory.entries() if each.log == "alert" and each.count > 1]
     repeated = ", ".join(f"{each.about} {each.count} times" for each in often[:_BRIEF])
     return (
         f"{end} after {episode.steps} steps; {moved}; harmed often, so say more of: "
-        f"{repeated or 'nothing'}; learnt: {learnt or 'nothing'}"
+        f"{repeated or 'nothing'}"
     )
 
 
