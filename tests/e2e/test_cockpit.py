@@ -238,6 +238,20 @@ def test_a_version_is_restored(browser: Browser, own: Server) -> None:
     assert (state["version"], state["constraints"]) == (5, [])
 
 
+def test_a_field_is_edited_as_a_new_version(browser: Browser, own: Server) -> None:
+    browser.open(f"{own.url}/ui/{SESSION}/turn/4/state")
+    shows(browser, "version 4 of 4")
+    click_text(browser, "Edit")
+    browser.wait(lambda: browser.evaluate("document.querySelector('.panel textarea')"), "a box")
+    browser.evaluate("document.querySelector('.panel textarea').select()")
+    browser.insert("Checkout is healthy.")
+    click_text(browser, "Save")
+    shows(browser, "Checkout is healthy.")
+    state = httpx.get(f"{own.url}/v1/sessions/incident/ccs").json()
+    assert state["version"] == 5
+    assert "Checkout is healthy." in str(state["ccs"])
+
+
 def test_a_memory_is_corrected_and_forgotten(browser: Browser, own: Server) -> None:
     browser.open(f"{own.url}/ui/{SESSION}/turn/4/recall")
     artifact = f"{own.url}/v1/memory/artifacts/turn:incident:3"

@@ -92,8 +92,8 @@ function Editor({ name, value, base, version, reload, onClose }) {
   const isList = Array.isArray(value);
   const save = async (text) => {
     const lines = text.split("\n").map((line) => line.trim()).filter(Boolean);
-    const body = { [name]: isList ? lines : text };
-    await call("PUT", `${base}/state`, { body, headers: { "If-Match": `"v${version}"` } });
+    const body = { version, fields: { [name]: isList ? lines : text } };
+    await call("PATCH", `${base}/ccs`, { body });
     onClose();
     reload();
   };
