@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from acc_ace.bootstrap import build_container
+from acc_ace.cockpit.sources import SessionSource
 from acc_ace.config import Settings
 from acc_ace.server.app import create_app
 from tests.fakes.loopback import served
@@ -195,3 +196,28 @@ def test_a_run_is_followed_line_by_line_and_bad_lines_are_named(
     for name in ("../run-7", "none", "..", "a/b"):
         assert http.get("/snapshots", params={"run": name}).status_code == 404
     assert [run["run"] for run in http.get("/snapshots/runs").json()] == ["run-7"]
+
+
+def test_a_source_that_breaks_ends_its_streams_instead_of_staying_silent(
+    http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say(http, TURNS[0])
+    monkeypatch.setattr("acc_ace.cockpit.timeline.HEARTBEAT_S", 0.1)
+    newest, calls = SessionSource.newest, 0
+
+    async def breaks(source: SessionSource) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == 2:
+            raise RuntimeError("a defect")
+        return await newest(source)
+
+    monkeypatch.setattr(SessionSource, "newest", breaks)
+    params = {"user": "aiko", "session": "s"}
+    with (
+        http.stream("GET", "/sse/timeline", params=params) as stream,
+        pytest.raises(httpx.RemoteProtocolError),
+    ):
+        stream.read()
+    (event,) = follow(http, 1, session="s", after=0)
+    assert event["id"] == "s/1/1"

@@ -51,6 +51,11 @@ class Pulse:
                 self.newest = await self.source.newest()
                 self._task = asyncio.create_task(self._poll())
 
+    @property
+    def is_over(self) -> bool:
+        """Whether it polls no more: its source is gone, or reading it failed."""
+        return self.error is not None or (self._task is not None and self._task.done())
+
     def stop(self) -> None:
         """Stop polling."""
         if self._task is not None:
@@ -65,6 +70,8 @@ class Pulse:
             async with asyncio.timeout(HEARTBEAT_S), self._changed:
                 await self._changed.wait_for(lambda: self.newest > n or self.error is not None)
         except TimeoutError:
+            if self._task is not None and self._task.done():
+                self._task.result()
             return False
         if self.error is not None:
             raise self.error
@@ -115,7 +122,7 @@ class Timeline:
         if self.clients >= MOST_CLIENTS:
             raise ForbiddenError(f"{MOST_CLIENTS} streams are open; close a page and try again")
         pulse = self._pulses.get(key)
-        if pulse is None or pulse.error is not None:
+        if pulse is None or pulse.is_over:
             pulse = self._pulses[key] = Pulse(make())
         pulse.followers += 1
         self.clients += 1

@@ -4,9 +4,10 @@ The OpenAPI document lists the errors of each route; `/docs` and `/redoc` need n
 """
 
 import asyncio
+import logging
 import warnings
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
 from typing import Any, Final
@@ -58,6 +59,8 @@ from acc_ace.server.routes import (
 )
 from acc_ace.server.server_context import ServerContext
 from acc_ace.server.turn_gate import TurnGate, TurnGuard
+
+logger = logging.getLogger(__name__)
 
 _DOCS: Final = "/docs"
 _REDOC: Final = "/redoc"
@@ -249,12 +252,18 @@ async def _running(beside: Beside | None, context: ServerContext) -> AsyncIterat
         yield
         return
     task = asyncio.create_task(beside(context))
+    task.add_done_callback(_log_failure)
     try:
         yield
     finally:
         task.cancel()
-        with suppress(asyncio.CancelledError):
-            await task
+        await asyncio.wait({task})
+
+
+def _log_failure(task: "asyncio.Task[None]") -> None:
+    """The server goes on without it; nobody awaits the task before the end."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        logger.error("beside_failed", exc_info=error)
 
 
 def _guard(app: FastAPI, container: Container, identities: Identities, gate: TurnGate) -> None:
