@@ -14,6 +14,7 @@ import hashlib
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -32,6 +33,9 @@ T = TypeVar("T")
 
 _STATEMENT_S = 2.0
 """Timeout of a lock statement, in seconds; none of them blocks."""
+
+_PAUSES_S = (0.0, 0.1, 0.25, 0.5, 1.0)
+"""Pauses before a lost connection is opened again; a server restarts within them."""
 
 _BACKEND = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _END = (
@@ -113,15 +117,17 @@ class PostgresSessionLock(QueuedSessionLock):
             return self._executor
 
     def _retried(self, work: Callable[[BoundedConnection], T]) -> T:
-        """Run work, retried once over a new connection if this one is lost."""
-        is_new = self._connection is None
-        try:
-            return work(self._connected())
-        except psycopg.Error as error:
-            self._disconnect()
-            if is_new or not is_lost(error):
-                raise store_error(error, self._database.server) from error
-        return self._retried(work)
+        """Run work; a lost connection is replaced, for as long as a restart may take."""
+        pauses = iter(_PAUSES_S)
+        while True:
+            try:
+                return work(self._connected())
+            except psycopg.Error as error:
+                self._disconnect()
+                pause = next(pauses, None) if is_lost(error) else None
+                if pause is None:
+                    raise store_error(error, self._database.server) from error
+                time.sleep(pause)
 
     def _connected(self) -> BoundedConnection:
         if self._connection is not None:
