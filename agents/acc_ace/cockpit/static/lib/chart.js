@@ -33,7 +33,7 @@ export function Chart({ label, x, xLabel, series, height = 160 }) {
   useEffect(() => {
     let isGone = false;
     loadLibrary().then((UPlot) => {
-      if (isGone) return;
+      if (isGone || !box.current) return; // The view may have gone while the library came.
       plot.current = new UPlot(options(xLabel, series, height, box.current), latest.current, box.current);
     });
     return () => {
