@@ -12,10 +12,10 @@ import argparse
 import asyncio
 import random
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from acc_ace.config import Settings
 from acc_ace.schemas.survival import MOST_STEPS
@@ -25,6 +25,8 @@ from bench.survivor_world import MINDS, survivor_life
 
 TRAINED: Final = (0, 1, 3, 5, 10)
 _DRAWS: Final = 2_000
+
+_Value = TypeVar("_Value")
 
 
 class Arm(NamedTuple):
@@ -57,11 +59,13 @@ def oracle(seed: int, episode: int, steps: int) -> int:
     return survivor_life(seed, Sizes(steps=steps), mind, layout=100_003 * seed + episode).steps
 
 
-def interval(values: Sequence[float]) -> tuple[float, float]:
-    """Bootstrap over worlds."""
+def interval(
+    values: Sequence[_Value], of: Callable[[Sequence[_Value]], float] = mean
+) -> tuple[float, float]:
+    """95 % of a measure of values, one of each world, in a bootstrap over worlds."""
     chance = random.Random(0)  # noqa: S311 - a sample, no secret
-    means = sorted(mean(chance.choices(values, k=len(values))) for _ in range(_DRAWS))
-    return means[int(0.025 * _DRAWS)], means[int(0.975 * _DRAWS)]
+    found = sorted(of(chance.choices(values, k=len(values))) for _ in range(_DRAWS))
+    return found[int(0.025 * _DRAWS)], found[int(0.975 * _DRAWS)]
 
 
 def main() -> None:
