@@ -69,9 +69,9 @@ def difference(seed: int, runs: Sequence[Sequence[str]]) -> str:
     return "" if at is None else f"seed {seed}: from tick {at + 1}"
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Live in all processes at once, and compare. 1 when they differ."""
-    chosen = _options()
+    chosen = _options(arguments)
     if chosen.child:
         child(chosen.seeds, chosen.ticks)
         return 0
@@ -90,13 +90,13 @@ def main() -> int:
     return 1 if any(different) else 0
 
 
-def _options() -> argparse.Namespace:
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.survivor_identity")
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--ticks", type=int, default=50)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 if __name__ == "__main__":

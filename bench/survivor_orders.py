@@ -15,7 +15,7 @@ import asyncio
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from itertools import cycle, islice
 from pathlib import Path
@@ -160,12 +160,12 @@ def is_kept(counts: Counter[str]) -> bool:
     )
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Live the worlds and print the counts. 1 when a rule was missing, broken, or never tried."""
     parser = argparse.ArgumentParser(prog="python -m bench.survivor_orders")
     parser.add_argument("--ticks", type=int, default=1_000, help="of all worlds together")
     parser.add_argument("--worlds", type=int, default=10)
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     counts = Counter[str]()
     for seed in range(chosen.worlds):
         counts += asyncio.run(live(seed, chosen.ticks // chosen.worlds))
