@@ -1,11 +1,13 @@
 """How long a life is after so many lives of training, over the oracle's on the same layout.
 
-    python -m bench.survivor_curve [--worlds 5] [--ticks 100]
+    python -m bench.survivor_curve [--worlds 5] [--first 0] [--steps 4000] [--training 100]
 
 Each world is lived eleven times in a row, each time on a fresh layout, through the whole pipeline
 on the embedded models. Arms: nothing is kept (no logs, no playbook), the logs of a life alone, and
-logs with the playbook. A life ends at `--ticks` at the latest, and the oracle's after as many steps
-as the life could have made. The interval is that of a bootstrap over worlds (95 %).
+logs with the playbook. A life that is measured, and the oracle's, ends after `--steps` steps at the
+latest; one between two measures after `--training` ticks. Ratios are of one layout each, and of
+the sums over layouts, as one on which the oracle dies early weighs much in the mean of the first.
+Intervals are those of a bootstrap over worlds (95 %).
 """
 
 import argparse
@@ -18,7 +20,6 @@ from statistics import mean
 from typing import Final, NamedTuple, TypeVar
 
 from acc_ace.config import Settings
-from acc_ace.schemas.survival import MOST_STEPS
 from acc_ace.survival.loop import RunOptions, run_episodes
 from acc_ace.survival.world_rules import Sizes
 from bench.survivor_world import MINDS, survivor_life
@@ -26,7 +27,7 @@ from bench.survivor_world import MINDS, survivor_life
 TRAINED: Final = (0, 1, 3, 5, 10)
 _DRAWS: Final = 2_000
 
-_Value = TypeVar("_Value")
+T = TypeVar("T")
 
 
 class Arm(NamedTuple):
@@ -40,17 +41,20 @@ class Arm(NamedTuple):
 ARMS: Final = (Arm("nothing", 0, False), Arm("logs", 0, True), Arm("playbook", 12, True))
 
 
-async def lives(seed: int, arm: Arm, ticks: int) -> list[int]:
+async def lives(seed: int, arm: Arm, steps: int, training: int) -> list[int]:
     """Steps of eleven lives in a row in one world."""
-    options = RunOptions(
-        seed=seed, episodes=TRAINED[-1] + 1, ticks=ticks, keeps_logs=arm.keeps_logs
-    )
-    steps: dict[int, int] = {}
+    lived = [0] * (TRAINED[-1] + 1)
     with tempfile.TemporaryDirectory() as folder:
         settings = Settings(data_dir=Path(folder), playbook_context_limit=arm.bullets)
-        async for snapshot in run_episodes(settings, options):
-            steps[snapshot.episode] = snapshot.step
-    return [steps[episode] for episode in sorted(steps)]
+        for after in range(len(lived)):
+            # Each tick makes a step at least, and at most MOST_STEPS.
+            ticks = steps if after in TRAINED else training
+            options = RunOptions(seed=seed, ticks=ticks, keeps_logs=arm.keeps_logs)
+            async for snapshot in run_episodes(settings, options):
+                lived[after] = snapshot.step
+                if snapshot.step >= steps:
+                    break
+    return lived
 
 
 def oracle(seed: int, episode: int, steps: int) -> int:
@@ -59,35 +63,51 @@ def oracle(seed: int, episode: int, steps: int) -> int:
     return survivor_life(seed, Sizes(steps=steps), mind, layout=100_003 * seed + episode).steps
 
 
-def interval(
-    values: Sequence[_Value], of: Callable[[Sequence[_Value]], float] = mean
-) -> tuple[float, float]:
-    """95 % of a measure of values, one of each world, in a bootstrap over worlds."""
+def interval(values: Sequence[T], of: Callable[[Sequence[T]], float] = mean) -> tuple[float, float]:
+    """Bootstrap of a figure over worlds."""
     chance = random.Random(0)  # noqa: S311 - a sample, no secret
-    found = sorted(of(chance.choices(values, k=len(values))) for _ in range(_DRAWS))
-    return found[int(0.025 * _DRAWS)], found[int(0.975 * _DRAWS)]
+    drawn = sorted(of(chance.choices(values, k=len(values))) for _ in range(_DRAWS))
+    return drawn[int(0.025 * _DRAWS)], drawn[int(0.975 * _DRAWS)]
+
+
+def mean_of_ratios(worlds: Sequence[tuple[int, int]]) -> float:
+    """Of steps lived and the oracle's."""
+    return mean(lived / best for lived, best in worlds)
+
+
+def ratio_of_sums(worlds: Sequence[tuple[int, int]]) -> float:
+    """Of steps lived and the oracle's."""
+    return sum(lived for lived, _ in worlds) / sum(best for _, best in worlds)
 
 
 def main() -> None:
     """Print the curve of each arm."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--worlds", type=int, default=5)
-    parser.add_argument("--ticks", type=int, default=100)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=4_000)
+    parser.add_argument("--training", type=int, default=100)
     options = parser.parse_args()
+    seeds = range(options.first, options.first + options.worlds)
     best = {
-        (seed, after): oracle(seed, after + 1, options.ticks * MOST_STEPS)
-        for seed in range(options.worlds)
-        for after in TRAINED
+        (seed, after): oracle(seed, after + 1, options.steps) for seed in seeds for after in TRAINED
     }
     print("lives of training:", *TRAINED)
     for arm in ARMS:
-        found = [asyncio.run(lives(seed, arm, options.ticks)) for seed in range(options.worlds)]
-        shown = []
+        found = {
+            seed: asyncio.run(lives(seed, arm, options.steps, options.training)) for seed in seeds
+        }
         for after in TRAINED:
-            shares = [steps[after] / best[seed, after] for seed, steps in enumerate(found)]
-            low, high = interval(shares)
-            shown.append(f"{mean(shares):.2f} ({low:.2f} to {high:.2f})")
-        print(f"{arm.name:>9}:", "; ".join(shown), flush=True)
+            pairs = [(steps[after], best[seed, after]) for seed, steps in found.items()]
+            shown = []
+            for of in (mean_of_ratios, ratio_of_sums):
+                low, high = interval(pairs, of)
+                shown.append(f"{of(pairs):.2f} ({low:.2f} to {high:.2f})")
+            print(
+                f"{arm.name:>9} {after:>2}: {'; '.join(shown)}; steps of oracle's",
+                pairs,
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

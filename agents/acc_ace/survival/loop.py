@@ -49,6 +49,9 @@ BOUNDS: Final = {
     "retrieved_artifacts_tokens": 16,
     "episodic_trace_tokens": 48,
     "semantic_gist_tokens": 48,
+    "relational_map_tokens": 48,
+    "predictive_cue_tokens": 24,
+    "uncertainty_tokens": 32,
     "artifact_tokens": 120,
     "recall_tokens": 500,
 }
@@ -350,15 +353,15 @@ class _Tick:
 
 
 def _summary(episode: Episode) -> str:
-    """A meta note: the end, the change of policy, and what prompts should say more of."""
+    """A meta note: the end, and what changed of policy or should be said more of by prompts."""
     end = f"died of {episode.died_of}" if episode.died_of else "lived to the end"
     moved = f"danger threshold {episode.wanted or 0:.2f} to {episode.threshold:.2f}"
+    said = [f"{end} after {episode.steps} steps", moved]
     often = [each for each in episode.memory.entries() if each.log == "alert" and each.count > 1]
-    repeated = ", ".join(f"{each.about} {each.count} times" for each in often[:_BRIEF])
-    return (
-        f"{end} after {episode.steps} steps; {moved}; harmed often, so say more of: "
-        f"{repeated or 'nothing'}"
-    )
+    if often:
+        repeated = ", ".join(f"{each.about} {each.count} times" for each in often[:_BRIEF])
+        said.append(f"say more of {repeated}")
+    return "; ".join(said)
 
 
 async def _committed(container: Container, key: SessionKey) -> list[Interaction]:

@@ -35,8 +35,8 @@ _AVOIDANCE: Final = {
     **dict.fromkeys(KINDS, "avoid using it"),
     **dict.fromkeys(CREATURES, "it bites, keep away from it"),
     "lava": "keep off it",
-    "hunger": "eat before food is gone",
-    "thirst": "drink before water is gone",
+    "hunger": "eat early",
+    "thirst": "drink early",
 }
 
 

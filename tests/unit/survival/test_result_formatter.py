@@ -47,7 +47,7 @@ def test_a_tick_is_reported_part_by_part() -> None:
         "unresolved risks": "wolf 1 north: took 5 life; life is low; water is low",
         "failures": "'move east' was blocked: rule c-1 \"Never move onto lava.\"; "
         "'use torus' was evaded: fear 0.71",
-        "now in sight": "wolf 1 north approaching; slab 2 east",
+        "now in sight": "wolf, slab",
         SIGNS: '"No creature enters."',
     }
 
@@ -55,7 +55,7 @@ def test_a_tick_is_reported_part_by_part() -> None:
 def test_a_life_begins_with_what_is_in_sight() -> None:
     assert lines_of(0, [], Scoreboard(), moment(things={(0, 1): "cone"})) == {
         "result of tick 0": "a life begins",
-        "now in sight": "cone 1 east",
+        "now in sight": "cone",
     }
 
 
