@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from acc_ace.schemas.survival import StepRecord
-from acc_ace.survival.exploration import ExplorationMap, outlook
+from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
 from acc_ace.survival.fear import WINDOW, Fear, is_damaged
-from acc_ace.survival.planner import Belief, Beliefs, Outlook, plan_steps
-from acc_ace.survival.world import ACTIONS, World
-from acc_ace.survival.world_rules import CREATURES, Nature, Rules
+from acc_ace.survival.planner import Belief, Beliefs, plan_steps
+from acc_ace.survival.world import World
+from acc_ace.survival.world_rules import ACTIONS, CREATURES, Nature, Rules, action_of
 
 FOOD, WATER = Nature.FOOD, Nature.WATER
 TRAINING, HELD_OUT = 100, 900
@@ -64,10 +64,9 @@ def life(world: World, seed: int) -> Iterator[Moment]:
         ground.observe(observation)
         before = outlook(observation, ground)
         step = mediocre(before, beliefs, choice)
-        name = step.split()[0] if step.startswith("use") else step.split()[-1]
-        observation, _, dead, over, info = world.step(np.int64(ACTIONS.index(name)))
+        observation, _, dead, over, info = world.step(action_of(step))
         touch, hits = info["touch"], info["hits"]
-        hurt = [hit.by for hit in hits] or ([touch.kind] if touch and any(touch[1:]) else [""])
+        hurt = [hit.kind for hit in hits] or ([touch.kind] if touch and any(touch[1:]) else [""])
         life_now, food, water = (int(points) for points in observation["body"])
         yield Moment(
             before,

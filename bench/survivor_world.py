@@ -19,10 +19,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acc_ace.survival.exploration import ExplorationMap, outlook
-from acc_ace.survival.planner import NEAR, Belief, Outlook, plan_steps
-from acc_ace.survival.world import ACTIONS, Touch, World
-from acc_ace.survival.world_rules import CREATURES, Nature, Rules, Sizes
+from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
+from acc_ace.survival.planner import NEAR, Belief, plan_steps
+from acc_ace.survival.world import Touch, World
+from acc_ace.survival.world_rules import (
+    ACTIONS,
+    CREATURES,
+    Nature,
+    Rules,
+    Sizes,
+    action_of,
+    apart,
+)
 
 OPEN_LOOP = 6
 CURIOUS_STEPS = 300
@@ -71,7 +79,7 @@ def survivor_life(seed: int, sizes: Sizes, mind: Mind, *, layout: int | None = N
             plan = list(plan_steps(seen, beliefs, most=mind.every, boldness=mind.boldness).steps)
         observation, _, dead, over, info = world.step(action_of(plan.pop(0)))
         steps += 1
-        for about, belief in lessons(info["touch"], [hit.by for hit in info["hits"]]).items():
+        for about, belief in lessons(info["touch"], [hit.kind for hit in info["hits"]]).items():
             beliefs[about] = belief
             felt.add(about)
     return Life(steps, ground.cells_seen, len(felt.difference(CREATURES)))
@@ -100,14 +108,8 @@ def lessons(touch: Touch | None, hits: Sequence[str]) -> dict[str, Belief]:
     return taught | ({touch.kind: Belief(nature)} if nature else {})
 
 
-def action_of(step: str) -> np.int64:
-    """The number of a planned step."""
-    word, _, target = step.partition(" ")
-    return np.int64(ACTIONS.index(target if word == "move" else word))
-
-
 def _is_near(seen: Outlook) -> bool:
-    return any(abs(south) + abs(east) <= NEAR for south, east in seen.creatures)
+    return any(apart(cell) <= NEAR for cell in seen.creatures)
 
 
 def random_life(seed: int, sizes: Sizes) -> Life:

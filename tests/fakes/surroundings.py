@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-import numpy as np
-
 from acc_ace.schemas.artifact import Artifact
 from acc_ace.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.schemas.bullet import Bullet
@@ -14,15 +12,15 @@ from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, Constrai
 from acc_ace.schemas.interaction import TurnInput
 from acc_ace.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.schemas.qualification import Qualification
-from acc_ace.schemas.survival import Body, Cell, Plan
+from acc_ace.schemas.survival import Body, Cell, Plan, StepRecord
 from acc_ace.survival.core_thinker import CoreThinker, Moment
-from acc_ace.survival.execution_engine import Acted, ExecutionEngine, Felt
-from acc_ace.survival.exploration import ExplorationMap, outlook
-from acc_ace.survival.planner import Outlook
+from acc_ace.survival.execution_engine import Acted, ExecutionEngine
+from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
 from acc_ace.survival.policy_model import beliefs_of
 from acc_ace.survival.safety_sentinel import SafetySentinel
 from acc_ace.survival.state_formatter import render
-from acc_ace.survival.world import ACTIONS, World
+from acc_ace.survival.world import World
+from acc_ace.survival.world_rules import ACTIONS, action_of
 from acc_ace.turn.turn_record import TurnRecord
 
 AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -111,18 +109,24 @@ def record(
     )
 
 
+def felt(**changes: Any) -> StepRecord:
+    """What a step did."""
+    return StepRecord(**{"wanted": "", "status": "done", **changes})
+
+
 @dataclass
 class Stage:
     """Surroundings by script: each step changes the outlook, and is felt, as `script` says."""
 
     outlook: Outlook
     fear: float = 0.0
-    script: Callable[["Stage", str], Felt] = lambda stage, step: Felt(reward=0.1)
+    script: Callable[["Stage", str], StepRecord] = lambda stage, step: felt(reward=0.1)
     made: list[str] = field(default_factory=list)
+    is_over: bool = False
 
-    def step(self, action: int) -> Felt:
-        self.made.append(ACTIONS[action])
-        return self.script(self, ACTIONS[action])
+    def step(self, step: str) -> StepRecord:
+        self.made.append(ACTIONS[action_of(step)])
+        return self.script(self, self.made[-1]).model_copy(update={"done": step})
 
     def show(self, **changes: Any) -> None:
         """Change what is known."""
@@ -146,20 +150,20 @@ class LivedWorld:
     def outlook(self) -> Outlook:
         return outlook(self._now, self._ground)
 
-    def step(self, action: int) -> Felt:
-        self.made.append(ACTIONS[action])
+    def step(self, step: str) -> StepRecord:
+        self.made.append(ACTIONS[action_of(step)])
         before = [int(points) for points in self._now["body"]]
-        self._now, reward, died, over, self.info = self.world.step(np.int64(action))
+        self._now, _, died, over, self.info = self.world.step(action_of(step))
         self._ground.observe(self._now)
         life, food, water = (
             int(now) - then for now, then in zip(self._now["body"], before, strict=True)
         )
         touch, hits = self.info["touch"], self.info["hits"]
         self.used.extend([touch.kind] if touch else [])
-        self.burns += sum(hit.by == "lava" for hit in hits)
+        self.burns += sum(hit.kind == "lava" for hit in hits)
         self.is_over = died or over
-        cause = touch.kind if touch else next((hit.by for hit in hits), "")
-        return Felt(float(reward), life, food, water, cause, self.is_over)
+        cause = touch.kind if touch else next((hit.kind for hit in hits), "")
+        return felt(done=step, life=life, food=food, water=water, cause=cause)
 
 
 async def tick(
@@ -172,7 +176,7 @@ async def tick(
     """Think and act once, as the loop does."""
     turn = record(report, pins=pins, bullets=bullets)
     assert turn.playbook is not None
-    beliefs = beliefs_of(turn.playbook.playbook, report)
+    beliefs = beliefs_of(turn.playbook.playbook.bullets, report)
     sentinel = SafetySentinel(pins, AT, beliefs)
 
     async def think(why: str) -> Plan:

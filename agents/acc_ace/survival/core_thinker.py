@@ -17,7 +17,6 @@ from acc_ace.schemas.bullet import Bullet, clean_id
 from acc_ace.schemas.limits import Limits
 from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.survival import Plan
-from acc_ace.survival.safety_sentinel import Step
 from acc_ace.text.normalize import one_line
 from acc_ace.text.prompt import NOTHING, Lines, Prompt, load_prompt
 from acc_ace.text.tokens import clip_tokens
@@ -57,7 +56,7 @@ class Moment(NamedTuple):
     """What the thinker is shown beside the turn, and the plan in case that no model answers."""
 
     slots: str
-    candidates: Sequence[Step]
+    candidates: Sequence[str]
     reflection: str
     fallback: Callable[[], Plan]
 
@@ -86,7 +85,7 @@ class CoreThinker:
             "slots": Lines(moment.slots),
             "logs": log_lines(record.qualification.qualified),
             "reflection": clip_tokens(one_line(moment.reflection), _REFLECTION_TOKENS),
-            "actions": ", ".join(map(str, moment.candidates)) or NOTHING,
+            "actions": ", ".join(moment.candidates) or NOTHING,
         }
         with record.stage("generator") as use:
             asked = await structured_call(

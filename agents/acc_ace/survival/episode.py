@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
-import numpy as np
-
 from acc_ace.errors import InputError
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.survival import (
@@ -25,16 +23,15 @@ from acc_ace.schemas.survival import (
     StepRecord,
     StepStatus,
 )
-from acc_ace.survival.execution_engine import Felt
-from acc_ace.survival.exploration import ExplorationMap, outlook
+from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
 from acc_ace.survival.fear import Curiosity, Fear
 from acc_ace.survival.memory_manager import MemoryManager, cause_of
-from acc_ace.survival.planner import Beliefs, Outlook
+from acc_ace.survival.planner import Beliefs
 from acc_ace.survival.result_formatter import report
 from acc_ace.survival.reward_synthesizer import RewardSynthesizer
 from acc_ace.survival.state_formatter import SYMBOLS, bearing, render, view_rows
-from acc_ace.survival.world import ACTIONS, Observation, Touch, World
-from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
+from acc_ace.survival.world import Observation, Touch, World
+from acc_ace.survival.world_rules import ACTIONS, CREATURES, KINDS, Nature, action_of
 from acc_ace.text.normalize import one_line
 
 _MARKS: Final = dict(zip(ACTIONS, "nswe.u", strict=True))
@@ -119,22 +116,30 @@ class Episode:
         """Set the danger threshold of this tick and the next ones."""
         self._set(self.beliefs, round(threshold, 2), self.exploration)
 
-    def step(self, action: int) -> Felt:
-        """Make one step, a number of ACTIONS, and observe it. Raises what the world raises."""
-        before, body = self.outlook, self.body
-        observation, reward, died, cut, info = self.world.step(np.int64(action))
+    def step(self, step: str) -> StepRecord:
+        """Make one step and observe it. Raises what the world raises."""
+        before = self.outlook
+        observation, _, died, cut, info = self.world.step(action_of(step))
         new_cells = self._take(observation, info["signs"])
-        now = self.body
-        life, food, water = (now.life - body.life, now.food - body.food, now.water - body.water)
+        was, now = before.body, self.body
         touch: Touch | None = info["touch"]
         hits = sorted(info["hits"], key=lambda hit: hit.life)
         # What is lost beside a gain is hunger's.
-        touched = touch is not None and (touch.life < 0 or (any(touch[1:]) and life >= 0))
-        cause = hits[0].by if hits else touch.kind if touch and touched else ""
+        touched = touch is not None and (
+            touch.life < 0 or (any(touch[1:]) and now.life >= was.life)
+        )
         self.steps += 1
         self.is_over = died or cut
         self._lived.append(_Lived(before, self.outlook, self.ground.place, new_cells, died))
-        return Felt(reward, life, food, water, cause, self.is_over)
+        return StepRecord(
+            wanted=step,
+            done=step,
+            status="done",
+            life=now.life - was.life,
+            food=now.food - was.food,
+            water=now.water - was.water,
+            cause=hits[0].kind if hits else touch.kind if touch and touched else "",
+        )
 
     def close_tick(self, records: Sequence[StepRecord]) -> Tick:
         """Let the observers take the tick's steps in; returns the tick with its rewards."""
@@ -168,16 +173,7 @@ class Episode:
     @property
     def body(self) -> Body:
         """Life and resources now."""
-        life, food, water = (int(points) for points in self._observation["body"])
-        most = self.world.sizes
-        return Body(
-            life=life,
-            food=food,
-            water=water,
-            most_life=most.life,
-            most_food=most.food,
-            most_water=most.water,
-        )
+        return self.outlook.body
 
     def report(self) -> str:
         """The Result Formatter's report on the last tick: the next x_t."""
@@ -268,21 +264,11 @@ class Episode:
     def _again(self, evaded: str, mark: str, danger: str) -> StepRecord:
         if mark in _NOT_MADE:
             return StepRecord(wanted="", status=_NOT_MADE[mark], danger=float(danger))
-        action = "nswe.u".index(mark)
-        name = ACTIONS[action]
+        name = next(name for name, own in _MARKS.items() if own == mark)
         thing = self.outlook.things.get((0, 0), "")
-        done = {"use": f"use {thing}", "wait": "wait"}.get(name, f"move {name}")
-        felt = self.step(action)
-        return StepRecord(
-            wanted=done,
-            done=done,
-            status="evaded" if evaded else "done",
-            danger=float(danger),
-            life=felt.life,
-            food=felt.food,
-            water=felt.water,
-            cause=felt.cause,
-        )
+        made = self.step({"use": f"use {thing}", "wait": "wait"}.get(name, f"move {name}"))
+        status: StepStatus = "evaded" if evaded else "done"
+        return made.model_copy(update={"status": status, "danger": float(danger)})
 
     def _risks(self) -> Iterator[str]:
         for danger in self._fears.dangers(self.outlook, self.beliefs)[:_MOST_RISKS]:

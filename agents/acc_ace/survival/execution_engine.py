@@ -5,7 +5,7 @@ aims at is read from the world. All work is bounded by the steps of a tick.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 from acc_ace.schemas.survival import (
     DIRECTIONS,
@@ -17,9 +17,10 @@ from acc_ace.schemas.survival import (
     StepRecord,
     StepStatus,
 )
-from acc_ace.survival.planner import Outlook
-from acc_ace.survival.safety_sentinel import SafetySentinel, Step, danger_alerts
-from acc_ace.survival.world import ACTIONS
+from acc_ace.survival.exploration import Outlook
+from acc_ace.survival.fear import is_damaged
+from acc_ace.survival.safety_sentinel import SafetySentinel, danger_alerts
+from acc_ace.survival.world_rules import apart, used_in
 from acc_ace.text.normalize import one_line
 
 REACH: Final = 3
@@ -30,20 +31,6 @@ _NO_STEP = "the rules leave no step"
 
 Flag = Literal["", "damage", "creature", "danger", "blocked", "failed", "over"]
 """Why a plan ended early; '' when it did not."""
-
-RISKS: Final[frozenset[Flag]] = frozenset({"damage", "creature"})
-"""The flags after which the tick is planned once more."""
-
-
-class Felt(NamedTuple):
-    """What a step did: reward, points of the body, what changed it, and whether life is over."""
-
-    reward: float = 0.0
-    life: int = 0
-    food: int = 0
-    water: int = 0
-    cause: str = ""
-    is_over: bool = False
 
 
 class Surroundings(Protocol):
@@ -59,8 +46,13 @@ class Surroundings(Protocol):
         """The fear model's estimate: P(damage within three steps)."""
         ...
 
-    def step(self, action: int) -> Felt:
-        """Make one step, a number of ACTIONS, and observe it. May raise anything."""
+    @property
+    def is_over(self) -> bool:
+        """Whether life or the world has ended."""
+        ...
+
+    def step(self, step: str) -> StepRecord:
+        """Make one step and observe it; records what it changed. May raise anything."""
         ...
 
 
@@ -75,16 +67,13 @@ class Acted(NamedTuple):
     steps: tuple[StepRecord, ...]
     alerts: tuple[Alert, ...]
     flag: Flag
-    plans: int = 1
 
 
 class ExecutionEngine:
-    """Acts one tick: at most `most` steps over its plans, each seen by the sentinel first."""
+    """Acts one tick: MOST_STEPS over its plans, each seen by the sentinel first."""
 
-    def __init__(
-        self, around: Surroundings, sentinel: SafetySentinel, *, most: int = MOST_STEPS
-    ) -> None:
-        self._around, self._sentinel, self._left = around, sentinel, most
+    def __init__(self, around: Surroundings, sentinel: SafetySentinel) -> None:
+        self._around, self._sentinel, self._left = around, sentinel, MOST_STEPS
         self._records: list[StepRecord] = []
         self._alerts: list[Alert] = []
         self._why = ""
@@ -95,13 +84,11 @@ class ExecutionEngine:
         An exception of the world ends the tick with the flag 'failed'. Raises what `replan` does.
         """
         shown, flag = self._follow(plan)
-        plans = 1
-        if flag in RISKS and self._left > 0:
+        if flag in {"damage", "creature"} and self._left > 0:
             shown, flag = self._follow(await replan(self._why))
-            plans = 2
         if not any(record.done for record in self._records) and flag != "failed":
             flag = self._rescue() or flag
-        return Acted(shown, tuple(self._records), tuple(self._alerts), flag, plans)
+        return Acted(shown, tuple(self._records), tuple(self._alerts), flag)
 
     def _follow(self, plan: Plan) -> tuple[Plan, Flag]:
         """The plan as it is shown, and how its steps ended."""
@@ -127,42 +114,40 @@ class ExecutionEngine:
                     return flag
         return ""
 
-    def _make(self, step: Step) -> Flag:
+    def _make(self, step: str) -> Flag:
         """One step of a plan, or the one against a danger in its place."""
         outlook = self._around.outlook
         if self._above and self._sentinel.evasion(outlook) != step:
-            return self._evade(str(step))
+            return self._evade(step)
         here = outlook.things.get((0, 0), "")
-        if step.act is ActionType.USE and (not here or step.target != here):
-            return self._block(str(step), f"here is {here or 'nothing to use'}")
-        broken = self._sentinel.conflict(step, outlook)
-        if broken:
+        if step.startswith("use") and (not here or used_in(step) != here):
+            return self._block(step, f"here is {here or 'nothing to use'}")
+        if broken := self._sentinel.conflict(step, outlook):
             text = f"'{step}' would break '{broken.rule}'"
             self._alerts.append(Alert(kind="rule_violation", text=text))
-            return self._block(str(step), f"{broken.why}: {broken.rule}", broken.rule_id)
-        return self._step(step, str(step))
+            return self._block(step, f"{broken.why}: {broken.rule}", broken.rule_id)
+        return self._step(step, step)
 
-    def _step(self, step: Step, wanted: str, *, evaded: str = "") -> Flag:
+    def _step(self, step: str, wanted: str, *, evaded: str = "") -> Flag:
         """Make a step that may be made, and say which risk it left."""
         before, danger = self._around.outlook, self._around.fear
-        name = step.target if step.act is ActionType.MOVE else str(step.act)
         try:
-            felt = self._around.step(ACTIONS.index(name))
+            made = self._around.step(step)
         except Exception as error:  # noqa: BLE001 - a world may raise anything; the run is saved
             why = one_line(f"{type(error).__name__}: {error}"[:400])
             self._record(wanted, "failed", why)
             return "failed"
         self._left -= 1
-        changes = {name: value for name, value in felt._asdict().items() if name != "is_over"}
+        said = {"wanted": wanted, "why": evaded, "danger": danger}
         status: StepStatus = "evaded" if evaded else "done"
-        self._record(wanted, status, evaded, done=str(step), danger=danger, **changes)
-        return self._risk(felt, before)
+        self._records.append(made.model_copy(update={**said, "status": status}))
+        return self._risk(made, before)
 
-    def _risk(self, felt: Felt, before: Outlook) -> Flag:
-        if felt.is_over:
+    def _risk(self, made: StepRecord, before: Outlook) -> Flag:
+        if self._around.is_over:
             return "over"
-        if felt.life < 0 and felt.cause:
-            self._why = f"{felt.cause} took {-felt.life} of life"
+        if is_damaged(made):
+            self._why = f"{made.cause} took {-made.life} of life"
             return "damage"
         if came := sorted(set(self._in_reach(self._around.outlook)) - set(self._in_reach(before))):
             self._why = f"{', '.join(came)} came within {REACH} steps"
@@ -174,7 +159,7 @@ class ExecutionEngine:
         for cell in outlook.approaching:
             kind = outlook.creatures.get(cell, "")
             belief = self._sentinel.beliefs.get(kind)
-            if sum(map(abs, cell)) <= REACH and not (belief and belief.nature == "harmless"):
+            if apart(cell) <= REACH and not (belief and belief.nature == "harmless"):
                 yield kind
 
     def _evade(self, wanted: str) -> Flag:
@@ -187,7 +172,7 @@ class ExecutionEngine:
             raised = {alert.kind for alert in self._alerts}
             new = danger_alerts(above, outlook, step)
             self._alerts.extend(alert for alert in new if alert.kind not in raised)
-            flag = self._step(step, wanted or str(step), evaded=above)
+            flag = self._step(step, wanted or step, evaded=above)
             if flag in {"over", "failed"}:
                 return flag
             wanted = ""
@@ -204,26 +189,25 @@ class ExecutionEngine:
         step = self._sentinel.evasion(self._around.outlook)
         if step is None:
             return self._block("wait", _NO_STEP)
-        return self._step(step, str(step), evaded="no step of the plan could be made")
+        return self._step(step, step, evaded="no step of the plan could be made")
 
     def _block(self, wanted: str, why: str, rule_id: str = "") -> Flag:
-        self._record(one_line(wanted), "blocked", why, rule_id=rule_id)
+        self._record(one_line(wanted), "blocked", why, rule_id)
         return "blocked"
 
-    def _record(self, wanted: str, status: StepStatus, why: str, **more: Any) -> None:  # noqa: ANN401
-        more.setdefault("danger", self._around.fear)
-        self._records.append(StepRecord(wanted=wanted, status=status, why=why, **more))
+    def _record(self, wanted: str, status: StepStatus, why: str, rule_id: str = "") -> None:
+        fear = self._around.fear
+        self._records.append(
+            StepRecord(wanted=wanted, status=status, why=why, rule_id=rule_id, danger=fear)
+        )
 
 
-def _step(action: Action, outlook: Outlook) -> Step:
+def _step(action: Action, outlook: Outlook) -> str:
     """The step of a valid action: only what the whitelist and the world name reaches it."""
-    act = ActionType(_word(action.type))
-    if act is ActionType.WAIT:
-        return Step(act)
-    target = _word(action.target)
-    if act is ActionType.USE and not target:
-        target = outlook.things.get((0, 0), "")
-    return Step(act, target)
+    act, target = _word(action.type), _word(action.target)
+    if act == ActionType.USE:
+        target = target or outlook.things.get((0, 0), "")
+    return act if act == ActionType.WAIT else f"{act} {target}".rstrip()
 
 
 def _refusal(action: Action) -> str:

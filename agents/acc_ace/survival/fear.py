@@ -6,17 +6,17 @@ Both are deterministic: the same stream of moments and steps rebuilds the same s
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from math import log, log2, tanh
-from typing import Final, Literal, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from acc_ace.schemas.survival import Cell, StepRecord
-from acc_ace.survival.planner import Beliefs, Outlook
-from acc_ace.survival.world import MOVES
-from acc_ace.survival.world_rules import Nature
+from acc_ace.survival.exploration import Outlook
+from acc_ace.survival.planner import Beliefs
+from acc_ace.survival.world_rules import GAINS, MOVES, Nature, apart, beside, target_of, used_in
 
 WINDOW: Final = 3
 """Steps within which fear predicts damage."""
@@ -38,8 +38,7 @@ FEATURES: Final = (
 )
 """What fear looks at; each is from 0 to 1."""
 
-Outcome = Literal["food", "water", "remedy", "danger", "nothing"]
-_OUTCOMES: Final = 5
+_OUTCOMES: Final = len(Nature) + 1
 _THING_FAR, _CREATURE_FAR = 2, 5
 """Steps from which on a thing and a creature count for nothing."""
 
@@ -86,7 +85,7 @@ class Fear:
         features = self._features(outlook, record.done, {})
         for kind, outcome in outcomes(outlook, record):
             self._outcomes[kind] += 1
-            self._harms[kind] += outcome == "danger"
+            self._harms[kind] += outcome is Nature.DANGER
         if record.status == "evaded":
             self._open.clear()
             return
@@ -117,10 +116,10 @@ class Fear:
             for cell, kind in outlook.creatures.items()
         ]
         found: dict[str, Danger] = {}
-        for cell, kind, reach in sorted(met, key=lambda each: (distance(each[0]), each)):
+        for cell, kind, reach in sorted(met, key=lambda each: (apart(each[0]), each)):
             harm = self.harm(kind, beliefs)
             if (harm > 0.5 or self._harms[kind]) and kind not in found:
-                found[kind] = Danger(kind, cell, harm, distance(cell) <= reach)
+                found[kind] = Danger(kind, cell, harm, apart(cell) <= reach)
         return tuple(sorted(found.values(), key=lambda each: (not each.is_near, -each.harm)))
 
     def _learn(self, features: NDArray[np.float64], *, harmed: bool) -> None:
@@ -132,7 +131,8 @@ class Fear:
 
     def _features(self, outlook: Outlook, step: str, beliefs: Beliefs) -> NDArray[np.float64]:
         target = target_of(step)
-        use = self.harm(step.removeprefix("use "), beliefs) if step.startswith("use ") else 0.0
+        used = used_in(step)
+        use = self.harm(used, beliefs) if used else 0.0
         soon = max(
             (
                 self.harm(kind, beliefs) * _nearness(cell, target, _THING_FAR)
@@ -146,12 +146,12 @@ class Fear:
             for cell, kind in outlook.creatures.items()
         }
         hunter = max((creatures[cell] for cell in outlook.approaching), default=0.0)
-        beside = sum(outlook.terrain.get(_plus(target, move)) == "lava" for move in MOVES.values())
+        around = [outlook.terrain.get(beside(target, way)) for way in MOVES]
         return np.array(
             [
                 *(1.0, use, soon, hunter, hunter * outlook.is_night),
                 max(creatures.values(), default=0.0),
-                *(outlook.terrain.get(target) == "lava", beside / len(MOVES)),
+                *(outlook.terrain.get(target) == "lava", around.count("lava") / len(MOVES)),
                 outlook.is_safe or outlook.terrain.get(target) == "safe",
                 1 - outlook.body.life / outlook.body.most_life,
             ],
@@ -168,19 +168,19 @@ class Curiosity:
     """
 
     def __init__(self) -> None:
-        self._seen: defaultdict[str, Counter[Outcome]] = defaultdict(Counter)
+        self._seen: defaultdict[str, Counter[Nature | None]] = defaultdict(Counter)
 
     @property
     def kinds_known(self) -> frozenset[str]:
         """Kinds of which some outcome was more than nothing."""
-        return frozenset(kind for kind, seen in self._seen.items() if seen.keys() - {"nothing"})
+        return frozenset(kind for kind, seen in self._seen.items() if seen.keys() - {None})
 
     def observe(self, outlook: Outlook, record: StepRecord, new_cells: int) -> float:
         """Bits gained by a step."""
         bits = sum(self._gain(self._seen[kind], got) for kind, got in outcomes(outlook, record))
         return bits + CELL_BITS * new_cells
 
-    def _gain(self, seen: Counter[Outcome], outcome: Outcome) -> float:
+    def _gain(self, seen: Counter[Nature | None], outcome: Nature | None) -> float:
         total = seen.total()
         shrink = (total + 1) / (total + 2)
         before = (seen[outcome] + 1 / _OUTCOMES) / (total + 1)
@@ -190,17 +190,25 @@ class Curiosity:
         return float(after * log2(after / before) + (1 - after) * log2(shrink))
 
 
-def outcomes(outlook: Outlook, record: StepRecord) -> Iterator[tuple[str, Outcome]]:
+def outcomes(outlook: Outlook, record: StepRecord) -> Iterator[tuple[str, Nature | None]]:
     """What a step showed of the thing that was used and of each kind of creature beside it."""
     if not record.done:
         return
-    if record.done.startswith("use "):
-        kind = record.done.removeprefix("use ")
-        yield kind, _outcome(kind, record)
+    if kind := used_in(record.done):
+        yield kind, effect_of(record)
     target = target_of(record.done)
-    beside = {kind for cell, kind in outlook.creatures.items() if distance(cell, target) <= 1}
-    for kind in sorted(beside | ({record.cause} & set(outlook.creatures.values()))):
-        yield kind, "danger" if kind == record.cause and record.life < 0 else "nothing"
+    close = {kind for cell, kind in outlook.creatures.items() if apart(cell, target) <= 1}
+    for kind in sorted(close | ({record.cause} & set(outlook.creatures.values()))):
+        yield kind, Nature.DANGER if kind == record.cause and record.life < 0 else None
+
+
+def effect_of(record: StepRecord) -> Nature | None:
+    """The nature of the thing used in a step, by what it did; None when nothing changed."""
+    caused = record.cause == used_in(record.done)
+    if caused and record.life < 0:
+        return Nature.DANGER
+    gained = (nature for part, nature in GAINS.items() if getattr(record, part) > 0)
+    return next((found for found in gained if caused or found is not Nature.REMEDY), None)
 
 
 def is_damaged(record: StepRecord) -> bool:
@@ -208,33 +216,8 @@ def is_damaged(record: StepRecord) -> bool:
     return record.life < 0 and bool(record.cause)
 
 
-def target_of(step: str) -> Cell:
-    """The cell where a step ends, if nothing is in the way."""
-    return MOVES.get(step.removeprefix("move "), (0, 0))
-
-
-def distance(cell: Cell, start: Cell = (0, 0)) -> int:
-    """Steps from cell to cell with nothing in the way."""
-    return abs(cell[0] - start[0]) + abs(cell[1] - start[1])
-
-
-def _outcome(kind: str, record: StepRecord) -> Outcome:
-    caused = record.cause == kind
-    changes: Mapping[Outcome, bool] = {
-        "danger": caused and record.life < 0,
-        "food": record.food > 0,
-        "water": record.water > 0,
-        "remedy": caused and record.life > 0,
-    }
-    return next((outcome for outcome, seen in changes.items() if seen), "nothing")
-
-
 def _nearness(cell: Cell, target: Cell, far: int) -> float:
-    return max(0.0, 1 - distance(cell, target) / far)
-
-
-def _plus(cell: Cell, move: Cell) -> Cell:
-    return cell[0] + move[0], cell[1] + move[1]
+    return max(0.0, 1 - apart(cell, target) / far)
 
 
 def _sigmoid(score: float) -> float:

@@ -326,7 +326,7 @@ class _Tick:
         episode, record = self.episode, self.record
         playbook = record.playbook.playbook if record.playbook else Playbook()
         logs = log_lines(record.qualification.qualified)
-        episode.open_tick(beliefs_of(playbook, f"{logs}\n{x_t.text}"), self.settings)
+        episode.open_tick(beliefs_of(playbook.bullets, f"{logs}\n{x_t.text}"), self.settings)
         sentinel = SafetySentinel(state.pins, self.container.local_now(), episode.beliefs)
         plan = await self._plan(sentinel)
         episode.set_threshold(moved_threshold(episode.threshold, plan))

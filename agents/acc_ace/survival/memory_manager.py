@@ -16,9 +16,8 @@ from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.survival import LogEntry, Plan, StepRecord
 from acc_ace.survival.core_thinker import LOG
-from acc_ace.survival.exploration import ExplorationMap
-from acc_ace.survival.planner import Outlook
-from acc_ace.survival.world_rules import CREATURES, KINDS
+from acc_ace.survival.exploration import ExplorationMap, Outlook
+from acc_ace.survival.world_rules import CREATURES, GAINS, KINDS, used_in
 from acc_ace.text.normalize import one_line
 from acc_ace.text.tokens import clip_tokens
 
@@ -67,14 +66,14 @@ class MemoryManager:
             self._put(
                 "alert", cause, f"{_AVOIDANCE.get(cause, _BEWARE)}, {took}, last {light}", count
             )
-        kind = record.done.removeprefix("use ")
-        if kind not in (record.done, cause):
+        kind = used_in(record.done)
+        if kind and kind != cause:
             self._used(kind, record)
 
     def _used(self, kind: str, record: StepRecord) -> None:
         known = self._entries.get(f"exploration:{kind}")
-        gains = {"food": record.food, "water": record.water, "life": record.life}
-        effect = ", ".join(f"{name} {by:+d}" for name, by in gains.items() if by > 0)
+        gains = {part: getattr(record, part) for part in GAINS}
+        effect = ", ".join(f"{part} {by:+d}" for part, by in gains.items() if by > 0)
         if known is not None:
             effect = effect or known.text.partition(", used")[0]
         count = known.count + 1 if known else 1

@@ -5,14 +5,12 @@ costs), but of natures nothing beyond the beliefs that it is given.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations, product
 from typing import Literal, NamedTuple
 
-from acc_ace.schemas.survival import MOST_STEPS, Body, Cell
-from acc_ace.survival.ways import Ways, apart
-from acc_ace.survival.world import FED
-from acc_ace.survival.world_rules import Nature
+from acc_ace.schemas.survival import MOST_STEPS, Cell
+from acc_ace.survival.exploration import Outlook, Ways
+from acc_ace.survival.world_rules import FED, Nature, apart
 
 TRUST, BOLD = 0.5, 0.5
 """Weight from which a belief counts; boldness from which unknown creatures are suffered."""
@@ -37,33 +35,16 @@ TRIAL_RISK = 0.6
 """Chance of damage that is put on trying an unknown thing."""
 
 
-@dataclass(frozen=True)
-class Outlook:
-    """All that is known of a moment. Cells are steps south and east of the body."""
-
-    body: Body
-    is_night: bool
-    light_left: int
-    is_safe: bool
-    sight: int
-    terrain: Mapping[Cell, str]
-    things: Mapping[Cell, str]
-    creatures: Mapping[Cell, str]
-    approaching: frozenset[Cell]
-    places: Mapping[str, tuple[Cell, ...]]
-    safe: Cell | None
-    frontier: Cell | None
-    danger: float
-    threshold: float
-    exploration: float
-    unknown: float = 0.0
+Held = Nature | Literal["hunter", "harmless"]
+"""What a kind of thing or creature may be held to be."""
 
 
 class Belief(NamedTuple):
-    """What a kind of thing or creature is held to be; None where nothing is known."""
+    """What a kind is held to be, None where nothing is known, and the bullet that says so."""
 
-    nature: Nature | Literal["hunter", "harmless"] | None
+    nature: Held | None
     weight: float = 1.0
+    bullet_id: str = ""
 
 
 Beliefs = Mapping[str, Belief]

@@ -6,7 +6,7 @@ and plans with the planner. Any other request it answers as `embedded/rules` doe
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import ClassVar, Final, Literal, NamedTuple
+from typing import ClassVar, Final
 
 from google.adk.models.llm_request import LlmRequest
 
@@ -18,12 +18,12 @@ from acc_ace.rules_model.prompt_context import Call
 from acc_ace.rules_model.prompt_parts import read_prompt
 from acc_ace.rules_model.views import BulletView, bullets_of, state_of, text_of, turn_input_of
 from acc_ace.schemas.bullet import EPOCH, Bullet
-from acc_ace.schemas.playbook import Playbook
 from acc_ace.schemas.survival import Action, ActionType, AlertUpdate, Plan
-from acc_ace.survival.planner import Belief, Beliefs, Outlook, plan_steps
+from acc_ace.survival.exploration import Outlook
+from acc_ace.survival.planner import Belief, Beliefs, Held, plan_steps
 from acc_ace.survival.safety_sentinel import SafetySentinel, plan_of
 from acc_ace.survival.state_formatter import read
-from acc_ace.survival.world_rules import CREATURES, KINDS, Nature
+from acc_ace.survival.world_rules import CREATURES, GAINS, KINDS, Nature
 from acc_ace.text.polarity import negated
 
 
@@ -46,13 +46,6 @@ class PolicyLlm(EmbeddedLlm):
         return decide(read_prompt(llm_request).inputs).model_dump(mode="json")
 
 
-class Learnt(NamedTuple):
-    """A belief, and the bullet that it comes from; '' where this life taught it."""
-
-    belief: Belief
-    bullet_id: str = ""
-
-
 def decide(inputs: Mapping[str, object]) -> Plan:
     """The plan for a prompt's inputs; where the slots cannot be read it is to wait."""
     try:
@@ -60,57 +53,47 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     except InputError as error:
         return Plan(objective=f"wait: {error}", actions=(Action(type=ActionType.WAIT),))
     report = turn_input_of(inputs.get("current_input")).text
-    learnt = learnt_from(
-        bullets_of(inputs.get("playbook")), f"{text_of(inputs.get('logs'))}\n{report}"
-    )
-    beliefs = {name: item.belief for name, item in learnt.items()}
+    experience = f"{text_of(inputs.get('logs'))}\n{report}"
+    beliefs = beliefs_of(bullets_of(inputs.get("playbook")), experience)
     pins = state_of(inputs.get("state")).pins
     # No clock: a rule with a window of time is read as of a fixed moment; the engine has the time.
     allowed = SafetySentinel(pins, EPOCH).allowed(outlook)
     met = dict.fromkeys(
         (*outlook.creatures.values(), *outlook.things.values(), *outlook.places.keys())
     )
-    relied_on = (learnt[name].bullet_id for name in met if name in learnt)
+    relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
     return plan_of(
         plan_steps(allowed, beliefs),
         reflection=" ".join(f"{name}: {held}." for name, held in dict(felt(report)).items()),
         alert_updates=tuple(_alerts(report, outlook)),
-        exploration_priorities=tuple(name for name in met if name not in learnt),
+        exploration_priorities=tuple(name for name in met if name not in beliefs),
         bullet_ids=tuple(dict.fromkeys(filter(None, relied_on))),
     )
 
 
-def learnt_from(bullets: Iterable[BulletView | Bullet], experience: str) -> dict[str, Learnt]:
+def beliefs_of(bullets: Iterable[BulletView | Bullet], experience: str) -> Beliefs:
     """What is held of each kind: by the best proven bullet, the newest on a tie, and by what this
     life taught, which overrides it. A bullet that did more harm than good says nothing.
 
     Of `experience`, lines of the alert log count by their words, others by changes of the body
     that they name, and those about signs not at all.
     """
-    learnt: dict[str, Learnt] = {}
+    beliefs: dict[str, Belief] = {}
     for bullet in sorted(bullets, key=lambda each: each.helpful - each.harmful):
         if bullet.harmful > bullet.helpful:
             continue
         weight = (1 + bullet.helpful) / (1 + bullet.helpful + bullet.harmful)
         for name, held in stances(bullet.content):
-            learnt[name] = Learnt(Belief(held, weight), bullet.id)
+            beliefs[name] = Belief(held, weight, bullet.id)
     for line in experience.splitlines():
         if not line.casefold().startswith("sign"):
             held_now = stances(line) if line.startswith("alert:") else felt(line)
-            learnt.update((name, Learnt(Belief(held))) for name, held in held_now)
-    return learnt
-
-
-def beliefs_of(playbook: Playbook, experience: str) -> Beliefs:
-    """What the same reading of a playbook and of a life's experience lets believe."""
-    learnt = learnt_from(playbook.bullets, experience)
-    return {name: item.belief for name, item in learnt.items()}
+            beliefs.update((name, Belief(held)) for name, held in held_now)
+    return beliefs
 
 
 _DAMAGE = -2
 """Hunger takes a point of life in a step, so that one point proves nothing."""
-
-Held = Nature | Literal["hunter", "harmless"]
 
 _NAME = re.compile(rf"\b({'|'.join((*KINDS, *CREATURES))})(?:s|es)?\b")
 _SENTENCE = re.compile(r"[.;!?\n]")
@@ -133,7 +116,7 @@ def felt(text: str) -> Iterator[tuple[str, Held]]:
             changes["life"] = -int(lost[1])
         gained = max(changes, key=lambda part: changes[part], default="")
         if gained and changes[gained] > 0:
-            yield name, _GAINS[gained]
+            yield name, GAINS[gained]
         elif changes.get("life", 0) <= _DAMAGE:
             yield _of(name, Nature.DANGER)
 
@@ -144,11 +127,8 @@ def stances(text: str) -> Iterator[tuple[str, Held]]:
     for name, sentence in _subjects(text):
         said = [held for held, words in _WORDS if words.search(sentence)]
         if said and not _CHANGE.search(sentence):
-            is_denied = said[0] in _GAINS.values() and negated(sentence)
+            is_denied = said[0] in GAINS.values() and negated(sentence)
             yield _of(name, Nature.DANGER if is_denied else said[0])
-
-
-_GAINS: Final = {"food": Nature.FOOD, "water": Nature.WATER, "life": Nature.REMEDY}
 
 
 def _subjects(text: str) -> Iterator[tuple[str, str]]:

@@ -5,8 +5,8 @@ from itertools import groupby
 from typing import Final
 
 from acc_ace.schemas.survival import Scoreboard, StepRecord
+from acc_ace.survival.exploration import Outlook
 from acc_ace.survival.fear import is_damaged
-from acc_ace.survival.planner import Outlook
 from acc_ace.survival.reward_synthesizer import shares
 from acc_ace.survival.state_formatter import sights
 from acc_ace.text.tokens import clip_tokens

@@ -3,8 +3,8 @@
 from typing import Final, Literal
 
 from acc_ace.schemas.survival import EXPLORATION_BOUNDS, Body, Scoreboard, StepRecord
+from acc_ace.survival.exploration import Outlook
 from acc_ace.survival.fear import WINDOW, is_damaged
-from acc_ace.survival.planner import Outlook
 
 EXTERNAL: Final = {
     "survival": 0.1,  # a step lived

@@ -9,20 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from acc_ace.gates.guard import ActCall, Conflict, conflicts
 from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.survival import (
-    THRESHOLD_BOUNDS,
-    Action,
-    ActionType,
-    Alert,
-    Cell,
-    Plan,
-)
-from acc_ace.survival.planner import Beliefs, Outlook, PlannedSteps, plan_steps
-from acc_ace.survival.world import MOVES
+from acc_ace.schemas.survival import THRESHOLD_BOUNDS, Action, Alert, Plan
+from acc_ace.survival.exploration import Outlook
+from acc_ace.survival.planner import Beliefs, PlannedSteps, plan_steps
+from acc_ace.survival.world_rules import MOVES, target_of
 from acc_ace.text.normalize import one_line
 
 MOST_CHANGE: Final = 0.1
@@ -36,35 +30,13 @@ _ROCK: Final = "rock"
 _SYNONYMS: Final = {"move": "step go walk enter tread", "use": "touch take eat drink pick try"}
 """Words by which a rule may mean an action."""
 
-
-class Step(NamedTuple):
-    """One step as the world knows it: 'move north', 'use cone' or 'wait'."""
-
-    act: ActionType
-    target: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.act} {self.target}".rstrip()
-
-    @classmethod
-    def read(cls, text: str) -> "Step":
-        """The step of a planner's words. Raises ValueError for any other."""
-        act, _, target = text.partition(" ")
-        return cls(ActionType(act), target)
-
-    @property
-    def cell(self) -> Cell:
-        """The cell that it leads to."""
-        return MOVES.get(self.target, (0, 0)) if self.act is ActionType.MOVE else (0, 0)
-
-
-WAIT: Final = Step(ActionType.WAIT)
+WAIT: Final = "wait"
 
 
 def plan_of(planned: PlannedSteps, **more: Any) -> Plan:  # noqa: ANN401 - fields of a Plan
     """The plan of planned steps, with more fields of it."""
-    steps = ((Step.read(text), len(list(run))) for text, run in groupby(planned.steps))
-    actions = tuple(Action(type=step.act, target=step.target, times=n) for step, n in steps)
+    runs = ((step.partition(" "), len(list(run))) for step, run in groupby(planned.steps))
+    actions = tuple(Action(type=act, target=target, times=n) for (act, _, target), n in runs)
     return Plan.model_validate({**planned._asdict(), "actions": actions, **more})
 
 
@@ -89,14 +61,13 @@ class SafetySentinel:
     beliefs: Beliefs = field(default_factory=dict)
     _verdicts: dict[tuple[str, ...], Conflict | None] = field(default_factory=dict, repr=False)
 
-    def conflict(self, step: Step, outlook: Outlook) -> Conflict | None:
+    def conflict(self, step: str, outlook: Outlook) -> Conflict | None:
         """The first rule that a step would break, by what it would use or move onto."""
-        if step.act is ActionType.MOVE:
-            onto = outlook.terrain.get(step.cell, "unseen")
-            return self._broken("move", direction=step.target, onto=onto)
-        if step.act is ActionType.USE:
-            return self._broken("use", thing=step.target)
-        return self._broken("wait")
+        act, _, target = step.partition(" ")
+        if act == "move":
+            onto = outlook.terrain.get(target_of(step), "unseen")
+            return self._broken(act, direction=target, onto=onto)
+        return self._broken(act, thing=target) if act == "use" else self._broken(act)
 
     def allowed(self, outlook: Outlook) -> Outlook:
         """The outlook for a planner: no thing that a rule forbids, and forbidden ground as rock."""
@@ -120,19 +91,18 @@ class SafetySentinel:
             self._verdicts[key] = next(iter(conflicts(call, self.pins, self.at)), None)
         return self._verdicts[key]
 
-    def candidates(self, outlook: Outlook) -> tuple[Step, ...]:
+    def candidates(self, outlook: Outlook) -> tuple[str, ...]:
         """The steps that the world and the rules allow now, `wait` first."""
         open_to = [name for name, at in MOVES.items() if outlook.terrain.get(at, _ROCK) != _ROCK]
-        steps = [WAIT, *(Step(ActionType.MOVE, direction) for direction in open_to)]
+        steps = [WAIT, *(f"move {direction}" for direction in open_to)]
         if here := outlook.things.get((0, 0)):
-            steps.append(Step(ActionType.USE, here))
+            steps.append(f"use {here}")
         return tuple(step for step in steps if not self.conflict(step, outlook))
 
-    def evasion(self, outlook: Outlook) -> Step | None:
+    def evasion(self, outlook: Outlook) -> str | None:
         """The planner's step for a body in danger; None when the rules leave no step at all."""
-        planned = plan_steps(self.allowed(outlook), self.beliefs, most=1)
+        first = plan_steps(self.allowed(outlook), self.beliefs, most=1).steps[0]
         allowed = self.candidates(outlook)
-        first = Step.read(planned.steps[0])
         return first if first in allowed else next(iter(allowed), None)
 
     def fallback(self, outlook: Outlook) -> Plan:
@@ -145,7 +115,7 @@ class SafetySentinel:
         return bounded.model_copy(update={"risk": max(danger, min(bounded.risk, 1.0))})
 
 
-def danger_alerts(above: str, outlook: Outlook, step: Step) -> Iterator[Alert]:
+def danger_alerts(above: str, outlook: Outlook, step: str) -> Iterator[Alert]:
     """What a person should know of a danger `above` the threshold, and of the step against it."""
     yield Alert(kind="threshold", text=above)
     if outlook.body.life <= LETHAL * outlook.body.most_life:

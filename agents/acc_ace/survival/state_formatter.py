@@ -10,10 +10,10 @@ from typing import Final
 
 from acc_ace.errors import InputError
 from acc_ace.schemas.survival import Body, Cell, LoopSettings
-from acc_ace.survival.fear import distance
-from acc_ace.survival.planner import Beliefs, Outlook
+from acc_ace.survival.exploration import Outlook
+from acc_ace.survival.planner import Beliefs
 from acc_ace.survival.reward_synthesizer import shares
-from acc_ace.survival.world_rules import Nature
+from acc_ace.survival.world_rules import GAINS, Nature, apart
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 
 MAX_TOKENS: Final = 450
@@ -34,7 +34,6 @@ _RISK_TOKENS: Final = 40
 _SHORT: Final = 0.6
 """Share of the body below which a source of what is missing is a chance."""
 
-_SOURCES: Final = {"life": Nature.REMEDY, "food": Nature.FOOD, "water": Nature.WATER}
 _WAY: Final = r"here|\d{1,4} (?:north|south)(?: \d{1,4} (?:west|east))?|\d{1,4} (?:west|east)"
 _STEP: Final = re.compile(r"(\d+) (north|south|west|east)")
 _TERRAIN: Final = {symbol: terrain for terrain, symbol in SYMBOLS.items() if symbol != "x"}
@@ -168,9 +167,9 @@ def _chances(outlook: Outlook, beliefs: Beliefs) -> Iterator[str]:
     known += [(cell, kind) for kind, cells in outlook.places.items() for cell in cells]
     for need, share in sorted(shares(outlook.body).items(), key=lambda each: each[1]):
         sources = [
-            (distance(cell), cell, kind)
+            (apart(cell), cell, kind)
             for cell, kind in known
-            if kind in beliefs and beliefs[kind].nature == _SOURCES[need]
+            if kind in beliefs and beliefs[kind].nature == GAINS[need]
         ]
         if share < _SHORT and sources:
             _, cell, kind = min(sources)
@@ -183,10 +182,10 @@ def _known_ways(outlook: Outlook, beliefs: Beliefs) -> Iterator[str]:
         yield f"safe area {bearing(outlook.safe)}"
     natures = {kind: belief.nature for kind, belief in beliefs.items()}
     places = [(kind, cells) for kind, cells in outlook.places.items() if cells]
-    for kind, cells in sorted(places, key=lambda each: (distance(each[1][0]), each)):
+    for kind, cells in sorted(places, key=lambda each: (apart(each[1][0]), each)):
         nature = natures.get(kind)
         if nature != Nature.DANGER:
-            shown = cells if nature in _SOURCES.values() else cells[:1]
+            shown = cells if nature in GAINS.values() else cells[:1]
             yield f"{kind} at {', '.join(map(bearing, shown))}"
 
 
@@ -208,7 +207,7 @@ def _text(slots: Mapping[str, list[str]], full: Mapping[str, int]) -> str:
 
 
 def _nearest(sight: Mapping[Cell, str]) -> list[tuple[Cell, str]]:
-    return sorted(sight.items(), key=lambda each: (distance(each[0]), each))
+    return sorted(sight.items(), key=lambda each: (apart(each[0]), each))
 
 
 _BLOCK: Final = re.compile(rf"^{BASIC}: .*(?:\n.+)*", re.MULTILINE)

@@ -21,8 +21,10 @@ from acc_ace.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.schemas.reflection import Judgement
 from acc_ace.schemas.report import TokenUse
 from acc_ace.schemas.survival import LoopSnapshot, PlaybookChange, StepRecord
-from acc_ace.survival.policy_model import Held, stances
-from acc_ace.survival.world_rules import CREATURES, Nature
+from acc_ace.survival.fear import effect_of
+from acc_ace.survival.planner import Held
+from acc_ace.survival.policy_model import stances
+from acc_ace.survival.world_rules import CREATURES, GAINS, Nature, used_in
 from acc_ace.turn.learning_step import Roles, TurnOutcome, curation_context, learn
 
 _RIGHT: Final[dict[Held, str]] = {
@@ -72,8 +74,6 @@ class SurpriseLearning:
     key: SessionKey
     roles: Roles
     refiner: PlaybookRefiner
-    failures: int = 0
-    """Lessons that a model failed in."""
 
     def __post_init__(self) -> None:
         self._scope = self.container.playbook_scope(self.key.app, self.key.user)
@@ -160,7 +160,6 @@ class SurpriseLearning:
         except ConflictError as error:
             return Lessons(warnings=(f"lesson about {surprise.about} was lost: {error}",))
         await container.spending.note(self.key, state.turn, lesson.used)
-        self.failures += lesson.reflected.value is None or lesson.proposed.value is None
         records = [
             *(lesson.learned.curated.records if lesson.learned else ()),
             *(refined.refined.records if refined else ()),
@@ -175,33 +174,23 @@ def surprises(steps: Sequence[StepRecord]) -> Iterator[Surprise]:
         if record.status in ("blocked", "evaded", "failed"):
             about = record.rule_id or record.status
             yield Surprise("abort", about, f"a step was {record.status}: {record.why}")
-        if not record.done:
-            continue
-        kind, felt = record.done.removeprefix("use "), f"{record.done}: life {record.life:+d}"
-        if kind != record.done and (effect := _effect(record, kind)):
-            yield Surprise(*effect)
-        if record.life < 0 and record.cause != kind:
+        felt = f"{record.done}: life {record.life:+d}"
+        if kind := used_in(record.done):
+            yield from _effect(record, kind)
+        if record.life < 0 and (not kind or record.cause != kind):
             held: Held | None = "hunter" if record.cause in CREATURES else None
             yield Surprise("damage", record.cause or "hunger", felt, held)
 
 
-def _effect(record: StepRecord, kind: str) -> Surprise | None:
-    """What a used thing did; None when nothing changed."""
-    if record.cause == kind and record.life < 0:
-        return Surprise("damage", kind, f"{record.done}: life {record.life}", Nature.DANGER)
-    gains = (
-        (record.food, "food", Nature.FOOD),
-        (record.water, "water", Nature.WATER),
-        (record.life, "life", Nature.REMEDY),
-    )
-    return next(
-        (
-            Surprise("effect", kind, f"{record.done}: {name} {by:+d}", nature)
-            for by, name, nature in gains
-            if by > 0
-        ),
-        None,
-    )
+def _effect(record: StepRecord, kind: str) -> Iterator[Surprise]:
+    """What a used thing did."""
+    nature = effect_of(record)
+    if nature is Nature.DANGER:
+        yield Surprise("damage", kind, f"{record.done}: life {record.life}", nature)
+    for part, brought in GAINS.items():
+        if brought is nature:
+            felt = f"{record.done}: {part} {getattr(record, part):+d}"
+            yield Surprise("effect", kind, felt, nature)
 
 
 def question(snapshot: LoopSnapshot, surprise: Surprise) -> str:

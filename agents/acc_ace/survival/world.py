@@ -6,6 +6,8 @@ and actions always give the same life.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle
 from typing import Any, Final, NamedTuple
 
 import gymnasium
@@ -14,43 +16,50 @@ from gymnasium import spaces
 
 from acc_ace.errors import InputError
 from acc_ace.schemas.survival import Cell
-from acc_ace.survival.ground import (
-    HAUNTS,
+from acc_ace.survival.world_rules import (
+    ACTIONS,
+    CREATURES,
+    FED,
     HEADINGS,
+    KINDS,
     LAVA,
     MOVES,
+    PLAIN,
     ROCK,
     SAFE,
+    SIGNS,
+    TERRAIN,
     THICKET,
+    THICKET_COST,
     Codes,
     Creature,
-    Scene,
+    Nature,
+    Rules,
+    Sizes,
+    apart,
     beside,
     lay_out,
     towards,
 )
-from acc_ace.survival.world_rules import CREATURES, KINDS, SIGNS, TERRAIN, Nature, Rules, Sizes
-
-__all__ = ["ACTIONS", "HEADINGS", "MOVES", "Hit", "Observation", "Touch", "World"]
-
-ACTIONS: Final = (*MOVES, "wait", "use")
-"""The actions, in the order of their numbers."""
 
 LIVED, POINT = 0.1, 0.1
 """Reward of a step, and of each point of life that is gained or lost."""
 
-THICKET_COST = 2
-"""Food and water that a step into a thicket costs beyond that of any step."""
+HAUNTS: Final = (PLAIN, THICKET)
+"""Terrain that creatures walk on."""
 
-FED = 0.3
-"""Share of food and of water from which on the safe area heals."""
+NOTICE, PACE = (3, 4), (2, 3)
+"""By day, by night: steps from which a creature notices the body; of so many steps it rests one."""
+
+STAMINA, SATED, TURN = 10, 20, 0.2
+"""Steps of a chase, steps without one afterwards; chance of a turn while wandering."""
 
 Observation = dict[str, Any]
 """Arrays by name; gymnasium types the values of its Dict space as spaces."""
 
 
 class Touch(NamedTuple):
-    """What a used thing did to the body, in points after the bounds of the body."""
+    """What a thing, a creature or a terrain did to the body, in points within its bounds."""
 
     kind: str
     life: int = 0
@@ -58,11 +67,57 @@ class Touch(NamedTuple):
     water: int = 0
 
 
-class Hit(NamedTuple):
-    """Life lost to a creature, or to a terrain; `by` names it."""
+@dataclass
+class _Creature:
+    """A creature: where it is and heads, for how many steps it chases or has lost interest."""
 
-    by: str
-    life: int
+    kind: Creature
+    at: Cell
+    heading: str = ""
+    chase: int = 0
+    sated: int = 0
+
+    def act(self, world: "World") -> bool:
+        """Chase the body or wander; True for a bite.
+
+        What is noticed from afar is faced for a step before it is followed, so that each bite
+        has been announced in two observations.
+        """
+        far = apart(self.at, world._at)
+        self.sated = max(self.sated - 1, 0)
+        notices = far <= NOTICE[world._is_night] and not self.sated and not world._is_safe
+        if not notices or not (self.chase or far > 1):
+            self.chase = 0
+            self._wander(world)
+            return False
+        self.chase += 1
+        rests = self.chase == 1 or world._step % PACE[world._is_night] == 0
+        bites = self.kind == world.rules.hunter and far == 1 and self.chase > 2 and not rests
+        if bites or self.chase > STAMINA:
+            self.chase, self.sated = 0, SATED
+        elif not rests and far > 1:
+            any(self._walk(world, way) for way in towards(self._apart(world)))
+        self.heading = towards(self._apart(world))[0]
+        return bites
+
+    def _apart(self, world: "World") -> Cell:
+        return world._at[0] - self.at[0], world._at[1] - self.at[1]
+
+    def _wander(self, world: "World") -> None:
+        if world._step % 2:
+            return
+        if not self.heading or world.np_random.random() < TURN:
+            self.heading = HEADINGS[int(world.np_random.integers(len(HEADINGS)))]
+        if self.heading and not self._walk(world, self.heading):
+            self.heading = ""
+
+    def _walk(self, world: "World", way: str) -> bool:
+        target = beside(self.at, way)
+        taken = {world._at, *(each.at for each in world._creatures)}
+        if world._terrain[target] not in HAUNTS or target in taken:
+            return False
+        self.at, self.heading = target, way
+        return True
 
 
 class World(gymnasium.Env[Observation, np.int64]):
@@ -75,7 +130,8 @@ class World(gymnasium.Env[Observation, np.int64]):
     is-night and steps to the change; `is_safe` 0 or 1; `danger` nearness of the nearest
     approaching creature and `unknown` the share of seen cells that are new, float32 from 0 to 1;
     `damage` life lost in the last step.
-    `info` holds `touch` (Touch or None), `hits` (tuple of Hit) and `signs` (texts in sight).
+    `info` holds `touch` (Touch of what was used, or None), `hits` (tuple of Touch, by creatures
+    and lava) and `signs` (texts in sight).
     """
 
     def __init__(
@@ -96,17 +152,12 @@ class World(gymnasium.Env[Observation, np.int64]):
         """
         super().reset(seed=seed, options=options)
         ground = lay_out(self.np_random, self.sizes, self.signs)
-        sight = self.sizes.sight
-        self._terrain, self._things = ground.terrain, ground.things
-        self._signs, self._at = ground.signs, ground.start
-        self._creatures = [
-            Creature(CREATURES[number % len(CREATURES)], at)
-            for number, at in enumerate(ground.creatures)
-        ]
+        self._terrain, self._things, self._signs, creatures, self._at = ground
+        self._creatures = list(map(_Creature, cycle(CREATURES), creatures))
         self._body, self._step, self._damage = self._most, 0, 0
         self._regrows: dict[int, list[tuple[Cell, int]]] = {}
-        self._seen = np.ones_like(self._terrain, dtype=bool)
-        self._seen[sight:-sight, sight:-sight] = False
+        side, sight = self.sizes.side, self.sizes.sight
+        self._seen = np.pad(np.zeros((side, side), dtype=bool), sight, constant_values=True)
         return self._observed(), self._info(None, ())
 
     def step(self, action: np.int64) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -121,7 +172,7 @@ class World(gymnasium.Env[Observation, np.int64]):
         moved = name in MOVES and self._move(name)
         touch = self._use() if name == "use" else None
         self._tire(moved)
-        hits = self._burnt() + self._live_creatures()
+        hits = self._hurt()
         self._regrow()
         life = self._body[0]
         self._damage = max(before - life, 0)
@@ -180,26 +231,10 @@ class World(gymnasium.Env[Observation, np.int64]):
         rested = self._is_safe and fed and life > 0 and self._step % self.sizes.rest == 0
         self._change(rested - starved, -cost, -cost)
 
-    def _burnt(self) -> tuple[Hit, ...]:
-        if self._terrain[self._at] != LAVA:
-            return ()
-        return (Hit("lava", self._change(-self.sizes.burn)[0]),)
-
-    def _live_creatures(self) -> tuple[Hit, ...]:
-        hits = []
-        for creature in self._creatures:
-            scene = Scene(
-                self.np_random,
-                self._terrain,
-                self._at,
-                self._is_safe,
-                self._is_night,
-                self._step,
-                frozenset((self._at, *(each.at for each in self._creatures))),
-            )
-            if creature.act(scene, hunts=creature.kind == self.rules.hunter):
-                hits.append(Hit(creature.kind, self._change(-self.sizes.bite)[0]))
-        return tuple(hits)
+    def _hurt(self) -> tuple[Touch, ...]:
+        harms = [("lava", self.sizes.burn)] if self._terrain[self._at] == LAVA else []
+        harms += [(each.kind, self.sizes.bite) for each in self._creatures if each.act(self)]
+        return tuple(Touch(kind, self._change(-harm)[0]) for kind, harm in harms)
 
     def _regrow(self) -> None:
         for cell, code in self._regrows.pop(self._step, ()):
@@ -209,9 +244,7 @@ class World(gymnasium.Env[Observation, np.int64]):
         sight, (row, column) = self.sizes.sight, self._at
         window = np.s_[row - sight : row + sight + 1, column - sight : column + sight + 1]
         reach = min(self.sizes.night_sight, sight) if self._is_night else sight
-        lit = np.zeros_like(self._terrain[window], dtype=bool)
-        edge = sight - reach
-        lit[edge : lit.shape[0] - edge, edge : lit.shape[1] - edge] = True
+        lit = np.pad(np.full((2 * reach + 1,) * 2, True), sight - reach)
         creatures, headings = np.zeros((2, *lit.shape), dtype=np.int64)
         danger = 0.0
         for each in self._creatures:
@@ -241,7 +274,7 @@ class World(gymnasium.Env[Observation, np.int64]):
             "damage": np.array(self._damage, dtype=np.int64),
         }
 
-    def _info(self, touch: Touch | None, hits: tuple[Hit, ...]) -> dict[str, Any]:
+    def _info(self, touch: Touch | None, hits: tuple[Touch, ...]) -> dict[str, Any]:
         reach = self.sizes.sight
         near = [
             text

@@ -3,7 +3,7 @@
 from typing import Any
 
 from acc_ace.schemas.survival import Body, StepRecord
-from acc_ace.survival.planner import Outlook
+from acc_ace.survival.exploration import Outlook
 
 WELL = Body(life=12, food=40, water=30, most_life=12, most_food=40, most_water=30)
 

@@ -8,9 +8,8 @@ from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import AgentSettings, Settings
 from acc_ace.errors import ModelUnavailable
 from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.survival import MOST_STEPS, Action, ActionType, Plan
+from acc_ace.schemas.survival import MOST_STEPS, Action, Plan
 from acc_ace.survival.core_thinker import CoreThinker, Moment, thinker_prompt, thinker_settings
-from acc_ace.survival.safety_sentinel import Step
 from acc_ace.text.tokens import estimate_tokens
 from acc_ace.turn.turn_record import TurnRecord
 from tests.fakes.default_replies import prompt_text, read_tagged
@@ -23,7 +22,7 @@ SLOTS = "basic state: life 12/12\nin sight: cone 2 north"
 
 
 def moment(reflection: str = "", fallback: Callable[[], Plan] = lambda: FALLBACK) -> Moment:
-    return Moment(SLOTS, (Step(ActionType.WAIT),), reflection, fallback)
+    return Moment(SLOTS, ("wait",), reflection, fallback)
 
 
 async def thought(

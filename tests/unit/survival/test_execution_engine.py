@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from acc_ace.schemas.survival import MOST_STEPS, Action, Plan, StepRecord
-from acc_ace.survival.execution_engine import Acted, ExecutionEngine, Felt
+from acc_ace.survival.execution_engine import Acted, ExecutionEngine
 from acc_ace.survival.planner import Belief
 from acc_ace.survival.safety_sentinel import SafetySentinel
-from tests.fakes.surroundings import AT, Stage, moment, rules
+from tests.fakes.surroundings import AT, Stage, felt, moment, rules
 from tests.fakes.tables import each_case
 
 LAVA_RULE = "Never move onto lava."
@@ -50,7 +50,7 @@ async def test_a_plan_is_made_step_by_step_and_recorded() -> None:
         ("wait", "done"),
     ]
     assert {(step.danger, step.reward) for step in done.steps} == {(0.25, 0.1)}
-    assert (done.flag, done.plans, done.alerts) == ("", 1, ())
+    assert (done.flag, done.alerts) == ("", ())
 
 
 @each_case
@@ -82,20 +82,20 @@ async def test_of_ten_thousand_actions_six_are_read_and_the_rest_is_refused_in_o
 
 
 async def test_damage_stops_the_plan_and_it_is_planned_once_more_within_the_tick() -> None:
-    def bitten(stage: Stage, step: str) -> Felt:
-        return Felt(life=-5, cause="wolf") if step == "north" else Felt()
+    def bitten(stage: Stage, step: str) -> StepRecord:
+        return felt(life=-5, cause="wolf") if step == "north" else felt()
 
     stage = Stage(moment(), script=bitten)
     first, second = plan(("move", "north", 3)), plan(("move", "south"), ("move", "north", 6))
     done, asked = await acted(stage, first, second)
     assert asked == ["wolf took 5 of life"]
     assert stage.made == ["north", "south", "north"]
-    assert (done.flag, done.plans) == ("damage", 2)
+    assert done.flag == "damage"
 
 
 async def test_two_plans_of_a_tick_have_six_steps_together() -> None:
-    def bitten(stage: Stage, step: str) -> Felt:
-        return Felt(life=-1, cause="wolf") if len(stage.made) == 4 else Felt()
+    def bitten(stage: Stage, step: str) -> StepRecord:
+        return felt(life=-1, cause="wolf") if len(stage.made) == 4 else felt()
 
     stage = Stage(moment(), script=bitten)
     await acted(stage, plan(("wait", "", 6)), plan(("move", "south", 6)))
@@ -103,7 +103,7 @@ async def test_two_plans_of_a_tick_have_six_steps_together() -> None:
 
 
 async def test_hunger_is_no_reason_to_plan_again() -> None:
-    stage = Stage(moment(), script=lambda stage, step: Felt(life=-1))
+    stage = Stage(moment(), script=lambda stage, step: felt(life=-1))
     done, asked = await acted(stage, plan(("wait", "", 3)))
     assert (done.flag, asked) == ("", [])
 
@@ -112,9 +112,9 @@ async def test_hunger_is_no_reason_to_plan_again() -> None:
 async def test_a_creature_newly_in_reach_stops_the_plan_unless_it_is_harmless(
     nature: Any, flag: str
 ) -> None:
-    def comes(stage: Stage, step: str) -> Felt:
+    def comes(stage: Stage, step: str) -> StepRecord:
         stage.show(creatures={(-3, 0): "crow"}, approaching=frozenset({(-3, 0)}))
-        return Felt()
+        return felt()
 
     stage = Stage(moment(), script=comes)
     sentinel = SafetySentinel([], AT, {"crow": Belief(nature)})
@@ -124,9 +124,9 @@ async def test_a_creature_newly_in_reach_stops_the_plan_unless_it_is_harmless(
 
 
 async def test_above_the_threshold_the_planner_evades_until_the_danger_is_past() -> None:
-    def calms(stage: Stage, step: str) -> Felt:
+    def calms(stage: Stage, step: str) -> StepRecord:
         stage.fear -= 0.1
-        return Felt()
+        return felt()
 
     wolf = {(-3, 0): "wolf"}
     stage = Stage(moment(creatures=wolf, approaching=frozenset(wolf)), fear=0.75, script=calms)
@@ -192,10 +192,10 @@ async def test_where_rules_leave_no_step_none_is_made() -> None:
 
 
 async def test_an_exception_of_the_world_ends_the_tick_with_its_steps_kept() -> None:
-    def breaks(stage: Stage, step: str) -> Felt:
+    def breaks(stage: Stage, step: str) -> StepRecord:
         if len(stage.made) == 2:
             raise OSError("the world is gone")
-        return Felt()
+        return felt()
 
     stage = Stage(moment(), script=breaks)
     done, asked = await acted(stage, plan(("move", "north", 6)))
@@ -205,6 +205,10 @@ async def test_an_exception_of_the_world_ends_the_tick_with_its_steps_kept() -> 
 
 
 async def test_a_life_that_ends_ends_the_tick() -> None:
-    stage = Stage(moment(), script=lambda stage, step: Felt(life=-12, cause="lava", is_over=True))
+    def dies(stage: Stage, step: str) -> StepRecord:
+        stage.is_over = True
+        return felt(life=-12, cause="lava")
+
+    stage = Stage(moment(), script=dies)
     done, asked = await acted(stage, plan(("wait", "", 6)))
     assert (len(stage.made), done.flag, asked) == (1, "over", [])

@@ -11,10 +11,9 @@ from acc_ace.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.survival import AlertUpdate, Plan, StepRecord
 from acc_ace.survival.core_thinker import log_lines
-from acc_ace.survival.exploration import ExplorationMap, outlook
+from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
 from acc_ace.survival.memory_manager import MOST_SAID, MemoryManager, meta_note, meta_notes
-from acc_ace.survival.planner import Outlook
-from acc_ace.survival.policy_model import learnt_from
+from acc_ace.survival.policy_model import beliefs_of
 from acc_ace.survival.world import World
 from acc_ace.survival.world_rules import CREATURES, KINDS, Nature, Rules
 
@@ -68,7 +67,7 @@ def test_the_policy_believes_what_the_logs_say(before: Outlook) -> None:
     ):
         memory.step(record, before)
     lines = str(log_lines(memory.take(AT)))
-    held = {name: item.belief.nature for name, item in learnt_from([], lines).items()}
+    held = {name: item.nature for name, item in beliefs_of([], lines).items()}
     assert held == {
         "cone": Nature.DANGER,
         "wolf": "hunter",

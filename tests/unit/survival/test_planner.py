@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.schemas.survival import Body
-from acc_ace.survival.planner import Belief, Beliefs, Outlook, plan_steps
+from acc_ace.survival.exploration import Outlook
+from acc_ace.survival.planner import Belief, Beliefs, plan_steps
 from acc_ace.survival.world_rules import Nature
 
 PLAIN = {(south, east): "plain" for south in range(-6, 7) for east in range(-6, 7)}

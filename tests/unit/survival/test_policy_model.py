@@ -18,7 +18,7 @@ from acc_ace.rules_model.views import BulletView
 from acc_ace.schemas.qualification import RelevanceBatch
 from acc_ace.schemas.survival import Action, Plan
 from acc_ace.survival.core_thinker import thinker_prompt
-from acc_ace.survival.policy_model import PolicyLlm, learnt_from
+from acc_ace.survival.policy_model import PolicyLlm, beliefs_of
 from acc_ace.survival.state_formatter import render
 from acc_ace.text.prompt import Lines
 from acc_ace.turn.structured_call import state_value
@@ -84,14 +84,14 @@ CONE_IS_WATER = (
 
 @each_case
 def test_bullet_is_read_for_what_it_says_of_a_cone(content: str, says: str | None) -> None:
-    learnt = learnt_from([BulletView(id="b-00001", content=content)], "").get("cone")
-    assert (learnt and learnt.belief.nature) == says
+    learnt = beliefs_of([BulletView(id="b-00001", content=content)], "").get("cone")
+    assert (learnt and learnt.nature) == says
 
 
 @each_case
 def test_experience_is_read_for_what_it_shows(text: str, name: str, shows: str | None) -> None:
-    learnt = learnt_from([], text).get(name)
-    assert (learnt and learnt.belief.nature) == shows
+    learnt = beliefs_of([], text).get(name)
+    assert (learnt and learnt.nature) == shows
 
 
 def test_a_playbook_is_followed_and_its_bullets_are_named() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from acc_ace.schemas.survival import THRESHOLD_BOUNDS, Action, AlertUpdate, Plan
 from acc_ace.survival.planner import Belief
-from acc_ace.survival.safety_sentinel import SafetySentinel, Step, moved_threshold
+from acc_ace.survival.safety_sentinel import SafetySentinel, moved_threshold
 from acc_ace.survival.world_rules import Nature
 from tests.fakes.surroundings import AT, moment, rules
 from tests.fakes.tables import each_case
@@ -18,7 +18,7 @@ THIRSTY = moment().body.model_copy(update={"water": 5})
 @each_case
 def test_rule_is_held_against_step(rule: str, step: str, onto: str, is_broken: bool) -> None:
     outlook = moment(terrain={(-1, 0): onto}, things={(0, 0): "torus"})
-    found = SafetySentinel(rules(rule), AT).conflict(Step.read(step), outlook)
+    found = SafetySentinel(rules(rule), AT).conflict(step, outlook)
     assert (found is not None) is is_broken
 
 
@@ -82,7 +82,7 @@ def test_an_evasion_keeps_to_the_rules() -> None:
     outlook = moment(creatures=wolf, approaching=frozenset(wolf), terrain=safe)
     beliefs = {"wolf": Belief("hunter")}
     first = SafetySentinel([], AT, beliefs).evasion(outlook)
-    assert first == Step.read("move west")
+    assert first == "move west"
     other = SafetySentinel(rules("Never move west."), AT, beliefs).evasion(outlook)
     assert other is not None
     assert other != first

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from acc_ace.errors import InputError
 from acc_ace.schemas.survival import Body, Cell
-from acc_ace.survival.planner import Belief, Outlook
+from acc_ace.survival.exploration import Outlook
+from acc_ace.survival.planner import Belief
 from acc_ace.survival.state_formatter import SLOTS, SYMBOLS, read, render
 from acc_ace.survival.world_rules import CREATURES, KINDS, TERRAIN, Nature
 from acc_ace.text.tokens import estimate_tokens
