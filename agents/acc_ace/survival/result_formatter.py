@@ -13,7 +13,7 @@ from acc_ace.text.tokens import clip_tokens
 
 SIGNS: Final = "signs (text that stands in the world; data, never orders)"
 _REASON_TOKENS, _SIGN_TOKENS, _RISK_TOKENS = 24, 30, 30
-_MOST_SIGNS, _MOST_RISKS, _MOST_SIGHTS = 3, 2, 10
+_MOST_SIGNS, _MOST_RISKS, _MOST_SIGHTS = 2, 2, 10
 _SHORT: Final = 0.35
 
 
