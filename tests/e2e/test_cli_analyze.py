@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.schemas.survival import LogEntry, PlaybookChange, Scoreboard
+from acc_ace.schemas.survival import Alert, LogEntry, Plan, PlaybookChange, Scoreboard
 from tests.e2e.test_cli import CommandLine
 from tests.fakes.survivor_run import save_run, step, tick
 
+DANGER = Alert(kind="lethal_risk", text="A wolf is near.")
 HOSTILE = "<script>alert('x')</script>\x1b[31m\u202e"
 
 
@@ -59,11 +60,28 @@ def test_the_page_stands_alone(acc_ace: CommandLine, run: Path, tmp_path: Path) 
     assert acc_ace("analyze", str(run), "--html", str(page)).code == 0
     text = page.read_text(encoding="utf-8")
     assert "Fear: P(damage within three steps), by tick" in text
-    assert text.count("<polyline") == 5
+    assert text.count("<polyline") == 6
     assert re.findall(r"https?:|src=|href=|url\(|@import", text) == []
     again = acc_ace("analyze", str(run), "--html", str(page))
     assert again.code == 2
     assert f"--html {page} cannot be written: File exists" in again.err
+
+
+def test_the_page_shows_the_newest_ticks_one_by_one(acc_ace: CommandLine, tmp_path: Path) -> None:
+    lived = [tick(number, view=("...", ".@c", "...")) for number in range(1, 252)]
+    last = tick(252, steps=(step("use cone", life=-6),), alerts=(DANGER,), path=((1, 2), (3, 4)))
+    page = tmp_path / "run.html"
+    run = save_run(tmp_path / "run.jsonl", *lived, last)
+    assert acc_ace("analyze", str(run), "--html", str(page)).code == 0
+    text = page.read_text(encoding="utf-8")
+    shown = re.findall(r"<summary>episode 1, tick (\d+) ", text)
+    assert shown == [str(number) for number in range(53, 253)]
+    assert "<pre>...\n.@c\n...</pre><p><b>aim</b> drink</p>" in text
+    assert "<p><b>alerts</b> A wolf is near.</p>" in text
+    assert "<p><b>steps</b> use cone</p>" in text
+    assert text.count("<details") == text.count('name="tick"') == 200
+    assert 'points="4.5,3.5 ' in text
+    assert ' 2.5,1.5 4.5,3.5"/>' in text
 
 
 class _Tags(HTMLParser):
@@ -88,6 +106,10 @@ def test_words_of_a_world_or_a_model_are_text_everywhere(
             playbook=(PlaybookChange(type="ADD", section=HOSTILE, outcome=HOSTILE),),
             scoreboard=Scoreboard(external={HOSTILE: 1.0}),
             died_of=HOSTILE,
+            view=(HOSTILE,),
+            legend={HOSTILE: HOSTILE},
+            alerts=(Alert(kind="threshold", text=HOSTILE),),
+            plan=Plan(objective=HOSTILE, reflection=HOSTILE, actions=()),
         ),
     )
     page = tmp_path / "run.html"
@@ -96,7 +118,9 @@ def test_words_of_a_world_or_a_model_are_text_everywhere(
     assert "\x1b" not in shown.out
     assert "\u202e" not in shown.out
     tags = _Tags()
-    tags.feed(page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    assert "\u202e" not in text.partition("<h2>Path")[2]
+    tags.feed(text)
     assert "script" not in tags.found
     assert {"table", "svg", "polyline", "rect"} <= tags.found
 

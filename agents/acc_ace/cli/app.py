@@ -271,6 +271,16 @@ def survive(
     max_cost: Annotated[
         float | None, typer.Option(min=0, metavar="MONEY", help="US dollars to stop at.")
     ] = None,
+    ui: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65_535, metavar="PORT", help="Serve the cockpit on it; 0 = a free one."
+        ),
+    ] = None,
+    linger: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="SECONDS", help="How long the page outlives the run (600)."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show only the result.")] = False,
     as_json: _Json = False,
 ) -> None:
@@ -293,6 +303,8 @@ def survive(
         save_report=save_report,
         tick_delay=tick_delay,
         max_cost=max_cost,
+        ui=ui,
+        linger=linger,
         as_json=as_json,
         quiet=quiet,
     )

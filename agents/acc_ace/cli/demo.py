@@ -33,7 +33,7 @@ def run_demo(*, port: int, pace: float, language: str, browser: bool) -> None:
     with tempfile.TemporaryDirectory(prefix="acc-ace-demo-") as folder:
         container = build_container(_settings(Path(folder), port))
         app, demo = demo_app(container, language=language, pace=pace)
-        with process.open_socket(container.settings.host, port) as listener:
+        with process.open_socket(container.settings.host, port, option="--port") as listener:
             url = process.url_of(listener)
 
             def ready() -> None:

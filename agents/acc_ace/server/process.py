@@ -66,6 +66,11 @@ class DrainingServer(uvicorn.Server):
 
 def serve(app: FastAPI, listener: socket.socket, *, on_ready: Callable[[], None]) -> None:
     """Serve on an open socket until SIGINT or SIGTERM."""
+    server_of(app, on_ready=on_ready).run(sockets=[listener])
+
+
+def server_of(app: FastAPI, *, on_ready: Callable[[], None]) -> DrainingServer:
+    """The server of an app; in a thread it heeds no signal, and ends by its `should_exit`."""
     context: ServerContext = app.state.acc_ace
     settings = context.container.settings
     config = uvicorn.Config(
@@ -78,7 +83,7 @@ def serve(app: FastAPI, listener: socket.socket, *, on_ready: Callable[[], None]
         # A lifespan that fails ends the server; by default uvicorn goes on without one.
         lifespan="on",
     )
-    DrainingServer(config, context, on_ready=on_ready).run(sockets=[listener])
+    return DrainingServer(config, context, on_ready=on_ready)
 
 
 _BACKLOG = 2_048
@@ -99,8 +104,11 @@ def check_exposure(settings: Settings) -> None:
         )
 
 
-def open_socket(host: str, port: int) -> socket.socket:
-    """Bind and listen; port 0 takes a free one. Raises ConfigError when it cannot."""
+def open_socket(host: str, port: int, *, option: str = "ACC_ACE_PORT") -> socket.socket:
+    """Bind and listen; port 0 takes a free one.
+
+    Raises ConfigError when it cannot; `option` is where the port was chosen.
+    """
     try:
         family, _, _, _, address = socket.getaddrinfo(
             host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -110,14 +118,15 @@ def open_socket(host: str, port: int) -> socket.socket:
             f"ACC_ACE_HOST={host} is not an address of this machine ({error.strerror}); "
             "127.0.0.1 always is"
         ) from error
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol named, asyncio sends without delay: else each answer waits some 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
         listener.listen(_BACKLOG)
     except OSError as error:
         listener.close()
-        raise ConfigError(_cannot_bind(error, host, port)) from error
+        raise ConfigError(_cannot_bind(error, host, port, option)) from error
     return listener
 
 
@@ -129,14 +138,14 @@ def url_of(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-def _cannot_bind(error: OSError, host: str, port: int) -> str:
+def _cannot_bind(error: OSError, host: str, port: int, option: str) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"port {port} of {host} is in use; set ACC_ACE_PORT to another one (0 = a free one)"
+        return f"port {port} of {host} is in use; set {option} to another one (0 = a free one)"
     if error.errno == errno.EACCES:
-        return f"port {port} needs more rights; set ACC_ACE_PORT to one above 1023"
+        return f"port {port} needs more rights; set {option} to one above 1023"
     if error.errno == errno.EADDRNOTAVAIL:
         return f"ACC_ACE_HOST={host} is not an address of this machine; 127.0.0.1 always is"
-    return f"cannot bind {host}:{port} ({error.strerror}); set ACC_ACE_HOST and ACC_ACE_PORT"
+    return f"cannot bind {host}:{port} ({error.strerror}); set ACC_ACE_HOST and {option}"
 
 
 def startup_banner(url: str, settings: Settings, models: Sequence[ModelInfo]) -> str:

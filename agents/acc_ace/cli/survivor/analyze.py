@@ -1,5 +1,6 @@
 """`acc-ace analyze`: the measures of a saved run, as a table, as JSON, or as a page with plots."""
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -15,7 +16,7 @@ from acc_ace.cli.output import (
     stderr_console,
     stdout_console,
 )
-from acc_ace.cli.survivor.run_page import run_page
+from acc_ace.cli.survivor.run_page import MOST_TICKS, run_page
 from acc_ace.errors import InputError
 from acc_ace.schemas.survival import LoopSnapshot, RunAnalysis
 from acc_ace.survival.analysis import analyse
@@ -31,12 +32,13 @@ def run_analyze(run: Path, *, as_json: bool = False, html: Path | None = None) -
     Bad lines are reported on stderr and left out. Raises StoreError for a file that cannot be
     read, InputError for one of another version or without a tick, or a page that exists.
     """
-    measured = analyse(_reported(run))
+    newest = deque[LoopSnapshot](maxlen=MOST_TICKS)
+    measured = analyse(_kept(_reported(run), newest))
     if not measured.ticks:
         raise InputError(f"{run} holds no tick of a survivor's run")
     if html is not None:
         with create_private_file(html, option="--html") as file:
-            file.write(run_page(measured, measures(measured)))
+            file.write(run_page(measured, measures(measured), newest))
     if as_json:
         print(json_line(measured.model_dump(mode="json")))
     else:
@@ -55,6 +57,12 @@ def _reported(run: Path) -> Iterator[LoopSnapshot]:
     yield from read_snapshots(run, report)
     if bad[0] > _SHOWN:
         stderr_console().print(f"! {bad[0]} lines left out in all", style="yellow")
+
+
+def _kept(ticks: Iterable[LoopSnapshot], newest: deque[LoopSnapshot]) -> Iterator[LoopSnapshot]:
+    for tick in ticks:
+        newest.append(tick)
+        yield tick
 
 
 def analysis_view(run: RunAnalysis) -> RenderableType:

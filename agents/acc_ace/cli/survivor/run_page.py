@@ -1,15 +1,20 @@
-"""A run as one HTML file: its measures and plots, without scripts and without a network.
+"""A run as one HTML file: measures, plots and its newest ticks, without scripts or a network.
 
 Every text comes from a run file, which a model and a world wrote: it is escaped, and the page's
 own policy lets it load and run nothing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from string import Template
 from typing import Final
 
-from acc_ace.schemas.survival import RunAnalysis
+from acc_ace.cli.output import printable
+from acc_ace.cli.survivor.turn_view import legend_of, turn_line, words_of
+from acc_ace.schemas.survival import LoopSnapshot, RunAnalysis
+
+MOST_TICKS: Final = 200
+"""Ticks that the page shows one by one, the newest of the run."""
 
 _WIDE: Final = 640
 _HIGH: Final = 120
@@ -31,10 +36,14 @@ svg { width: 100%; height: auto; overflow: visible; font-size: 12px; fill: curre
 polyline { fill: none; stroke: var(--line); stroke-width: 1.5; }
 rect { fill: var(--line); }
 line { stroke: currentColor; opacity: .3; }
+pre { float: left; margin: 0 1.5rem 1rem 0; font: 15px/1.15 monospace; }
+details { clear: both; }
+.path { width: 16rem; border: 1px solid; }
 </style>
 <h1>$title</h1>
 <table>$rows</table>
 $plots
+$ticks
 </html>
 """)
 
@@ -47,8 +56,10 @@ _PLOTS: Final = {
 }
 
 
-def run_page(run: RunAnalysis, measures: Iterable[tuple[str, str]]) -> str:
-    """The page; `measures` are the rows of its table."""
+def run_page(
+    run: RunAnalysis, measures: Iterable[tuple[str, str]], newest: Sequence[LoopSnapshot]
+) -> str:
+    """The page; `measures` are the rows of its table, `newest` the ticks to look at."""
     rows = "\n".join(
         f"<tr><th>{escape(name)}</th><td>{escape(text)}</td></tr>" for name, text in measures
     )
@@ -59,7 +70,34 @@ def run_page(run: RunAnalysis, measures: Iterable[tuple[str, str]]) -> str:
         _bars("Playbook changes by section", changes),
     ]
     title = escape(f"Survivor: {run.run}")
-    return _PAGE.substitute(title=title, rows=rows, plots="\n".join(plots))
+    return _PAGE.substitute(
+        title=title, rows=rows, plots="\n".join(plots), ticks="\n".join(_ticks(newest))
+    )
+
+
+def _ticks(newest: Sequence[LoopSnapshot]) -> Iterator[str]:
+    """The path of the last life, then each tick to open; one that is opened closes the last."""
+    last = newest[-1]
+    lived = [tick for tick in newest if (tick.run, tick.episode) == (last.run, last.episode)]
+    cells = [cell for tick in lived for cell in tick.path]
+    points = " ".join(f"{column + 0.5},{row + 0.5}" for row, column in cells)
+    yield (
+        f'<h2>Path of the last life</h2><svg class="path" viewBox="0 0 {last.side} {last.side}" '
+        f'role="img" aria-label="Path"><polyline stroke-width=".3" points="{points}"/></svg>'
+        f"<h2>The newest {len(newest)} ticks</h2>"
+    )
+    for tick in newest:
+        told = "".join(f"<p><b>{name}</b> {_text(text)}</p>" for name, text in words_of(tick))
+        logs = "".join(f"<p>{entry.log}: {_text(entry.text)}</p>" for entry in tick.logs)
+        yield (
+            f'<details name="tick"{" open" if tick is last else ""}>'
+            f"<summary>{_text(turn_line(tick))}</summary><pre>{_text(chr(10).join(tick.view))}</pre>"
+            f"{told}<p>{_text(legend_of(tick))}</p>{logs}</details>"
+        )
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
 
 
 def _curve(title: str, values: Sequence[float]) -> str:

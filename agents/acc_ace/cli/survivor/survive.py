@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, aclosing, closing
+from contextlib import AbstractContextManager, ExitStack, aclosing, closing, nullcontext
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -21,7 +21,7 @@ from acc_ace.cli.survivor.analyze import analysis_view
 from acc_ace.cli.survivor.turn_view import TurnScreen
 from acc_ace.config import POLICY_MODEL, ROLES, Role, Settings, load_settings
 from acc_ace.container import Container
-from acc_ace.errors import ConfigError, StoreError
+from acc_ace.errors import ConfigError, InputError, StoreError
 from acc_ace.models.factory import kind_of
 from acc_ace.models.prices import load_prices
 from acc_ace.schemas.base import Tenant
@@ -32,10 +32,13 @@ from acc_ace.survival.analysis import RunMeasures
 from acc_ace.survival.core_thinker import thinker_settings
 from acc_ace.survival.loop import RULES, RunOptions, Survivor
 from acc_ace.survival.recent_ticks import APP_NAME, runs_folder
-from acc_ace.survival.snapshots import SnapshotWriter
+from acc_ace.survival.snapshots import SettingsPort, SnapshotWriter
 
 LIVE_DELAY: Final = 20.0
 """Seconds between ticks where a live model thinks."""
+
+LINGER: Final = 600.0
+"""Seconds that the page of a run stays after it, unless told otherwise."""
 
 MOST_RUNS: Final = 20
 """Runs kept in the data directory; the ones written longest ago go first."""
@@ -60,13 +63,17 @@ def run_survive(
     save_report: Path | None,
     tick_delay: float | None,
     max_cost: float | None,
+    ui: int | None,
+    linger: float | None,
     as_json: bool,
     quiet: bool,
 ) -> ExitCode:
-    """Live the episodes; Ctrl-C and errors save what there is.
+    """Live the episodes; Ctrl-C and errors save what there is. `ui` is the port of the cockpit.
 
     Raises ConfigError or InputError before the first tick; then what ends the run.
     """
+    if linger is not None and ui is None:
+        raise InputError("--linger keeps the page of --ui PORT, which is not given")
     settings = thinker_settings(with_model(load_settings(), model))
     names = {role: settings.model_name(role) for role in ROLES}
     if tick_delay is None:
@@ -81,26 +88,43 @@ def run_survive(
     )
     people, measures = stderr_console(), RunMeasures()
     _say_price(people, load_prices(settings.prices), names, run, max_cost)
-    with ExitStack() as left:
-        report = None
-        if save_report:
-            report = left.enter_context(create_private_file(save_report, "--save-report"))
-        saved = _Saved(_run_file(settings, run, save_run), people)
-        left.callback(_finish, measures, saved, report, as_json=as_json)
-        screen = left.enter_context(closing(TurnScreen(people)))
-        takers = [measures.add, saved.take, *([] if quiet else [screen.show])]
-        try:
-            asyncio.run(_live(settings, run, max_cost, takers, people))
-        except KeyboardInterrupt:
-            people.print("interrupted; the tick that was running is undone", style="yellow")
-            return ExitCode.INTERRUPTED
+    file = _run_file(settings, run, save_run)
+    copy = None if ui is None else _copy_to_show(settings, run, file)
+    page = _page(run, ui, LINGER if linger is None else linger, people)
+    try:
+        with page as port, ExitStack() as left:
+            report = None
+            if save_report:
+                report = left.enter_context(create_private_file(save_report, "--save-report"))
+            saved = _Saved(file, people)
+            left.callback(_finish, measures, saved, report, as_json=as_json)
+            shown = left.enter_context(closing(_Saved(copy, people)))
+            screen = left.enter_context(closing(TurnScreen(people)))
+            takers = [measures.add, saved.take, shown.take, *([] if quiet else [screen.show])]
+            asyncio.run(_live(settings, run, max_cost, port=port, takers=takers, people=people))
+    except KeyboardInterrupt:
+        people.print("interrupted; the tick that was running is undone", style="yellow")
+        return ExitCode.INTERRUPTED
     return ExitCode.OK
+
+
+def _page(
+    run: RunOptions, ui: int | None, linger: float, people: Console
+) -> AbstractContextManager[SettingsPort]:
+    """The cockpit over the run, if it is wanted; entered, the port that steers the loop."""
+    if ui is None:
+        return nullcontext(SettingsPort())
+    from acc_ace.cli.survivor.watched_run import watched  # noqa: PLC0415 - a server takes time
+
+    return watched(run.run, load_settings(), port=ui, linger=linger, people=people)
 
 
 async def _live(
     settings: Settings,
     options: RunOptions,
     max_cost: float | None,
+    *,
+    port: SettingsPort,
     takers: list[Callable[[LoopSnapshot], None]],
     people: Console,
 ) -> None:
@@ -108,7 +132,8 @@ async def _live(
     meter = _Meter(container, Tenant(APP_NAME, options.run))
     try:
         await meter.read()
-        async with aclosing(Survivor(container, options, listeners=takers).run()) as ticks:
+        survivor = Survivor(container, options, port=port, listeners=takers)
+        async with aclosing(survivor.run()) as ticks:
             async for _ in ticks:
                 if max_cost is not None and (spent := await meter.read()) >= max_cost:
                     people.print(f"stopped: ${spent:.4f} spent, --max-cost is ${max_cost:g}")
@@ -198,6 +223,17 @@ def _run_file(settings: Settings, options: RunOptions, chosen: Path | None) -> P
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {error.strerror}") from error
     return file
+
+
+def _copy_to_show(settings: Settings, options: RunOptions, file: Path | None) -> Path | None:
+    """Where the page finds a run that is saved in another file.
+
+    Raises InputError where there is no such place, StoreError.
+    """
+    kept = _run_file(settings, options, None)
+    if kept is None:
+        raise InputError("--ui shows a run from the data directory; ACC_ACE_STORE=memory has none")
+    return None if file and file.resolve() == kept.resolve() else kept
 
 
 def _say_price(

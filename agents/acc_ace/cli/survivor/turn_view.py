@@ -45,11 +45,15 @@ def turn_line(tick: LoopSnapshot) -> str:
     )
 
 
-def turn_view(tick: LoopSnapshot) -> RenderableType:
-    """A tick: the map with its legend beside the plan, its steps, and what came of them."""
-    legend = ", ".join(f"{symbol} {name}" for symbol, name in tick.legend.items())
+def legend_of(tick: LoopSnapshot) -> str:
+    """What the symbols of the map mean."""
+    return ", ".join(f"{symbol} {name}" for symbol, name in tick.legend.items())
+
+
+def words_of(tick: LoopSnapshot) -> list[tuple[str, str]]:
+    """The plan, its steps, and what came of them, by name; what there is none of is left out."""
     times = f"{'night' if tick.is_night else 'day'}{', safe area' if tick.is_safe else ''}"
-    plan = [
+    told = [
         ("aim", tick.plan.objective),
         ("steps", _steps(tick.steps)),
         ("thought", tick.plan.reflection),
@@ -57,12 +61,17 @@ def turn_view(tick: LoopSnapshot) -> RenderableType:
         ("playbook", "; ".join(f"{one.type} {one.outcome}" for one in tick.playbook)),
         ("danger", f"{tick.danger:.2f}, threshold {tick.threshold:.2f}, {times}"),
     ]
+    return [(name, text) for name, text in told if text]
+
+
+def turn_view(tick: LoopSnapshot) -> RenderableType:
+    """A tick: the map with its legend beside the plan, its steps, and what came of them."""
     grid = Table.grid(padding=(0, 3, 0, 0))
     grid.add_row(
         Lines(*((row, "") for row in tick.view)),
-        Lines(*((f"{name}: {text}", "") for name, text in plan if text)),
+        Lines(*((f"{name}: {text}", "") for name, text in words_of(tick))),
     )
-    return Group(Lines((turn_line(tick), "bold")), grid, Lines((legend, "dim")))
+    return Group(Lines((turn_line(tick), "bold")), grid, Lines((legend_of(tick), "dim")))
 
 
 def _body(body: Body) -> str:
