@@ -487,6 +487,10 @@ def test_a_browser_with_a_token_sees_its_own_memory_alone(browser: Browser, tmp_
         shows(browser, "aiko is here.")
         say(browser, "Bob is away.")
         shows(browser, "turn 2 of 2")
+        asked = [each["request"] for each in browser.recorded("Network.requestWillBeSent")]
+        assert len(asked) > 5
+        assert "aiko-secret" not in str([(each["url"], each["headers"]) for each in asked])
+        assert "aiko-secret" not in server.output()
 
 
 PAYS = "Never refund more than 20 euros."

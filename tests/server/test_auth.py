@@ -173,9 +173,20 @@ def test_cookie_of_a_replaced_token_is_worthless() -> None:
     assert Identities({"alice": SecretStr("new")}).of_request(scope) is None
 
 
+COOKIE_RAW = (b"cookie", f"{COOKIE}={Identities(TOKENS).cookie('alice')}".encode())
+HOST_RAW = (b"host", b"memory.example")
+
+
 @pytest.mark.parametrize(
     ("headers", "user", "passes"),
-    [([], "alice", False), ([ALICE_RAW], "bob", False), ([ALICE_RAW], "alice", True)],
+    [
+        ([], "alice", False),
+        ([ALICE_RAW], "bob", False),
+        ([ALICE_RAW], "alice", True),
+        ([COOKIE_RAW, HOST_RAW], "alice", False),
+        ([COOKIE_RAW, HOST_RAW, (b"origin", b"https://evil.example")], "alice", False),
+        ([COOKIE_RAW, HOST_RAW, (b"origin", b"https://memory.example")], "alice", True),
+    ],
 )
 async def test_live_connections_need_the_users_own_token(
     headers: list[tuple[bytes, bytes]], user: str, *, passes: bool

@@ -28,6 +28,8 @@ _COCKPIT: Final = "/ui/"
 _AFTER_SIGN_IN: Final = ("/", _COCKPIT)
 """Pages to go to after signing in: nothing else, or a link could lead elsewhere."""
 
+_READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+
 _PAGE: Final = """<!doctype html><html lang="en"><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>ACC×ACE</title>
 <style>body{{font:16px system-ui;margin:15vh auto;max-width:24rem;padding:0 1rem}}
@@ -41,8 +43,9 @@ autocomplete="current-password"></label><button>Sign in</button><p>{message}</p>
 class TokenGuard:
     """ASGI middleware: 401 without a valid token, 403 for another user's data.
 
-    Without tokens it lets everything pass. With them, a request that passes carries its user
-    in the scope, under `identity.USER`.
+    403 also for what another site's page sends with the cookie of this one. Without tokens it
+    lets everything pass. With them, a request that passes carries its user in the scope, under
+    `identity.USER`.
     """
 
     def __init__(self, app: ASGIApp, *, identities: Identities) -> None:
@@ -117,14 +120,33 @@ def _detour(scope: Scope, user: str) -> Response | None:
 
 
 def _forbidden(scope: Scope, user: str) -> Response | None:
-    """The refusal of a known user, or None when the request is about their own data."""
-    if not is_open_to_tokens(scope):
+    """The refusal of a known user, or None when the request is their own, about their own data."""
+    if _is_forged(scope):
+        detail = (
+            "what changes something must come from a page of this server when a cookie signs it; "
+            "programs send 'Authorization: Bearer <token>'"
+        )
+    elif not is_open_to_tokens(scope):
         detail = "this route is closed while ACC_ACE_AUTH_TOKENS is set"
     elif any(named != user for named in users_named(scope)):
         detail = "the token belongs to another user than the request names"
     else:
         return None
     return problem_response(problem(403, "forbidden", detail, instance=scope["path"]))
+
+
+def _is_forged(scope: Scope) -> bool:
+    """Whether another site's page may have sent what may change something, by its cookie alone.
+
+    Browsers send one of the two headers with such requests, and no page can choose their values.
+    """
+    if header(scope, b"authorization") is not None or scope.get("method") in _READS:
+        return False
+    site = header(scope, b"sec-fetch-site")
+    if site is not None:
+        return site != "same-origin"
+    origin = header(scope, b"origin") or ""
+    return origin.partition("://")[2] != header(scope, b"host")
 
 
 def _as_user(scope: Scope, user: str) -> Response | None:

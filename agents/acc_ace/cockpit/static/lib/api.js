@@ -27,7 +27,7 @@ export function address(path, query = {}) {
 
 async function send(method, path, { query, body, headers, signal } = {}) {
   try {
-    const usual = { Accept: "application/json", "X-Requested-With": "acc-ace" };
+    const usual = { Accept: "application/json" };
     if (body !== undefined) usual["Content-Type"] = "application/json";
     return await fetch(address(path, query), {
       method, signal, headers: { ...usual, ...headers }, body: JSON.stringify(body),
