@@ -18,6 +18,7 @@ from google.genai import types
 from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.artifact_services import artifact_service, memory_service
 from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated
+from acc_ace.adk.plugin.bounded_memory import BoundedMemoryPlugin
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import ensure_session, session_deleted_error
 from acc_ace.adk.sessions.create_session_service import open_session_service
@@ -72,10 +73,10 @@ class Conversation:
             memory_service=memory_service(container),
             artifact_service=artifact_service(container.files),
         )
-        root = self._app.root_agent
+        self._taker = turn_taker(self._app)
         self._maintenance = (
-            root.maintenance
-            if isinstance(root, BoundedTurn)
+            self._taker.maintenance
+            if self._taker is not None
             else SessionMaintenance(container, models=models)
         )
         self._rollback = Rollback(container)
@@ -390,11 +391,10 @@ class Conversation:
         state: dict[str, Any],
         queue: "asyncio.Queue[TurnEvent | None]",
     ) -> None:
-        root = self._app.root_agent
         try:
             await ensure_session(self._sessions, key)
-            if isinstance(root, BoundedTurn):
-                root.records.request(key, request)
+            if self._taker is not None:
+                self._taker.records.request(key, request)
             async for _ in self._runner.run_async(
                 user_id=key.user,
                 session_id=key.session,
@@ -415,12 +415,19 @@ class Conversation:
                 raise
         finally:
             queue.put_nowait(None)
-        if not isinstance(root, BoundedTurn):
+        if self._taker is None:
             self._maintenance.wake(self._app.name)
 
     def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         wait_s = self._container.settings.limits.turn_wait_s
         return self._container.lock.hold(key, wait_s=wait_s)
+
+
+def turn_taker(app: App) -> BoundedTurn | BoundedMemoryPlugin | None:
+    """What takes the turns of an app and reports them: our root agent, or the memory plugin."""
+    if isinstance(app.root_agent, BoundedTurn):
+        return app.root_agent
+    return next((each for each in app.plugins if isinstance(each, BoundedMemoryPlugin)), None)
 
 
 def _state_of(

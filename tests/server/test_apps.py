@@ -114,7 +114,7 @@ async def test_feedback_on_a_turn_of_an_app_teaches_its_playbook(http: httpx.Asy
 async def test_a_turn_of_another_app_is_its_own_to_take(http: httpx.AsyncClient) -> None:
     refused = await http.post(f"{BASE}/turns", json={"input": "hello"}, params=DESK)
     assert refused.status_code == 422
-    assert "of the app 'desk'" in refused.json()["detail"]
+    assert "this server does not host the app 'desk'" in refused.json()["detail"]
 
 
 @pytest.mark.usefixtures("desk")

@@ -42,6 +42,7 @@ from acc_ace.server.adk_services import (
     uri_of,
 )
 from acc_ace.server.auth import TokenGuard, login_router
+from acc_ace.server.hosted_apps import HostedApps
 from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
 from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
@@ -185,9 +186,10 @@ def create_app(
     built = build_app(container, models)
     service = open_session_service(container, forgets=True)
     conversation = Conversation(container, app=built, session_service=service, models=models)
-    context = ServerContext(container, conversation, service, TurnGate())
-    identities = Identities(settings.auth_tokens)
     loader = agent_loader(settings, built, {"survivor": lambda: survivor(container)})
+    hosted = HostedApps(conversation, loader, service)
+    context = ServerContext(container, conversation, hosted, service, TurnGate())
+    identities = Identities(settings.auth_tokens)
     app = _adk_app(settings, context, loader, _lifespan(context, beside))
     _close_trace_view(app)
     app.title, app.version = "ACC×ACE", version("acc-ace")

@@ -16,6 +16,7 @@ from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.playbook.playbook_service import PlaybookService
 from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.playbook import StoredPlaybook
+from acc_ace.server.hosted_apps import HostedApps
 from acc_ace.server.identity import DEFAULT_USER, USER, name_of
 from acc_ace.server.turn_gate import TurnGate
 
@@ -27,16 +28,19 @@ NAME_LENGTH = 128
 
 @dataclass(frozen=True)
 class ServerContext:
-    """The stores, the conversation and the sessions over them, and the gate that counts turns."""
+    """The stores, the apps and the sessions over them, and the gate that counts turns."""
 
     container: Container
     conversation: Conversation
+    """Ours; it reads and corrects what is stored for any app."""
+    hosted: HostedApps
     session_service: SqlSessionService
     gate: TurnGate
 
     async def close(self) -> None:
         """End the running turns, as a shutdown does, then close everything."""
         await self.gate.drain(self.container.settings.limits.shutdown_grace_s)
+        await self.hosted.close()
         await self.conversation.close()
         await self.session_service.close()
 
@@ -100,8 +104,9 @@ async def get_app(
         ),
     ] = APP_NAME,
 ) -> str:
-    """The app that the request names. Raises NotFoundError for one with nothing stored."""
-    if app == APP_NAME or await context.container.directory.knows_app(app):
+    """The app that the request names, hosted here or stored; raises NotFoundError for another."""
+    known = app == APP_NAME or await context.container.directory.knows_app(app)
+    if known or app in context.hosted:
         return app
     known = ", ".join(sorted({APP_NAME, *await context.container.erasure.apps(user)}))
     raise NotFoundError(f"nothing is stored for an app '{app}'; apps with data of yours: {known}")

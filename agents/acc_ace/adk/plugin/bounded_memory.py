@@ -49,7 +49,7 @@ from acc_ace.models.factory import note_on, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.schemas import state as keys
 from acc_ace.text.prompt import load_prompt
-from acc_ace.turn.turn_record import Listener
+from acc_ace.turn.turn_record import Listener, TurnRecords
 
 _PROMPT = Path(__file__).parent / "memory.md"
 
@@ -100,6 +100,16 @@ class BoundedMemoryPlugin(BasePlugin):
             maintenance=self._maintenance,
         )
         self._search = self._search_tool() if search_evidence else None
+
+    @property
+    def records(self) -> TurnRecords:
+        """Where a caller says what it asks of a turn before it runs it."""
+        return self._turns.records
+
+    @property
+    def maintenance(self) -> SessionMaintenance:
+        """Summarises and offloads sessions after turns."""
+        return self._maintenance
 
     async def on_user_message_callback(
         self, *, invocation_context: InvocationContext, user_message: types.Content
@@ -234,7 +244,11 @@ class BoundedMemoryPlugin(BasePlugin):
     ) -> Event | None:
         """Read the event, persist our state with it, and revert other writes to our state."""
         turn = self._turns.find(invocation_context)
-        if turn is None or event.partial:
+        if turn is None:
+            return None
+        if event.partial:
+            if turn.name == run_name(invocation_context):
+                turn.run_answer.take(event)
             return None
         _protect(turn, event)
         if turn.name != run_name(invocation_context):

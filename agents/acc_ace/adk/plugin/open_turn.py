@@ -25,9 +25,9 @@ from acc_ace.schemas import state as keys
 from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.bullet import Bullet
 from acc_ace.schemas.interaction import ToolCall
-from acc_ace.schemas.report import ToolStarted, WaitingCall
+from acc_ace.schemas.report import AnswerChunk, ToolStarted, TurnEvent, WaitingCall
 from acc_ace.text.similarity import content_words
-from acc_ace.turn.turn_record import Listener, TurnRecord
+from acc_ace.turn.turn_record import Listener, TurnRecord, TurnRequest
 
 _TOOLS_OF_ADK = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})
 
@@ -64,8 +64,10 @@ class RunAnswer:
         return list(self._pending.values())
 
     def take(self, event: Event) -> None:
-        """Read one event of the run; partial ones are repeated whole later."""
+        """Read one event of the run; partial ones are shown, and repeated whole later."""
         if event.partial:
+            if text := _shown(event.content):
+                self._record.emit(AnswerChunk(text=text))
             return
         self.note_calls(event)
         self._wait(event)
@@ -177,9 +179,16 @@ def run_name(ctx: InvocationContext | CallbackContext) -> RunName:
     return RunName(SessionKey(session.app_name, session.user_id, session.id), ctx.invocation_id)
 
 
-def new_turn(ctx: InvocationContext, listener: Listener | None) -> OpenTurn:
-    """A new turn, before its first event."""
-    record = TurnRecord(session_key(ctx), ctx.invocation_id, listener)
+def new_turn(ctx: InvocationContext, listener: Listener | None, request: TurnRequest) -> OpenTurn:
+    """A new turn, before its first event; the app's listener and the caller's hear it."""
+    listeners = [each for each in (listener, request.listener) if each is not None]
+
+    def heard(event: TurnEvent) -> None:
+        for each in listeners:
+            each(event)
+
+    record = TurnRecord(session_key(ctx), ctx.invocation_id, heard)
+    record.idempotency_key = request.idempotency_key
     record.marks_playbook = not isinstance(ctx.session_service, SqlSessionService)
     return OpenTurn(
         ctx,

@@ -9,7 +9,7 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 
-from acc_ace.adk.bounded_turn import learning_failed
+from acc_ace.adk.bounded_turn import TurnRepeated, learning_failed
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name, used_bullets
 from acc_ace.adk.plugin.turn_memory import TurnMemory
@@ -26,7 +26,7 @@ from acc_ace.schemas.base import SessionKey
 from acc_ace.schemas.interaction import GeneratorOutput
 from acc_ace.schemas.report import Answer, TurnDone, TurnPaused
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.turn_record import Listener
+from acc_ace.turn.turn_record import Listener, TurnRecords
 
 
 class Turns:
@@ -43,6 +43,8 @@ class Turns:
     ) -> None:
         self._container, self._memory, self._maintenance = container, memory, maintenance
         self._prompt_hashes, self._listener = prompt_hashes, listener
+        self.records = TurnRecords()
+        """What callers ask of the turns that they run."""
         self._lifecycle = TurnLifecycle(container)
         self._sessions = SessionTurns(self._lifecycle)
         self._open: dict[RunName, OpenTurn] = {}
@@ -69,16 +71,22 @@ class Turns:
 
         Raises ConfigError when it is not known which model to ask, SpendingCeilingError for a user
         who has spent the day's ceiling, SessionBusyError, ConflictError when the session was
-        deleted meanwhile, or StoreError.
+        deleted meanwhile, TurnRepeated for a turn that was committed before, or StoreError.
         """
         if self._is_part(ctx):
             return
         self._memory.require_models(ctx)
         key = session_key(ctx)
         await self._end_abandoned(key)
-        if self._sessions.find(ctx) is None:
-            await self._container.spending.require_room(key.tenant)
+        if self._sessions.find(ctx) is not None:
+            return
+        await self._container.spending.require_room(key.tenant)
         await self._sessions.take(ctx)
+        request = self.records.requested(key)
+        kept = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
+        if kept is not None:
+            await self._sessions.release(ctx)
+            raise TurnRepeated(kept)
 
     async def begin(self, ctx: InvocationContext) -> None:
         """Hold the session, prepare CCS_t, hide the transcript.
@@ -94,7 +102,7 @@ class Turns:
         await self.take(ctx)
         held = await self._sessions.take(ctx)
         held.is_started = True
-        turn = new_turn(ctx, self._listener)
+        turn = new_turn(ctx, self._listener, self.records.requested(session_key(ctx)))
         turn.record.held = held.events
         turn.counted.enter_context(self._container.pressure.turn())
         try:

@@ -84,8 +84,8 @@ const isCurrent = (shown, name) => shown === name || (shown === "session" && nam
 
 /** The app and, without tokens, the user whose memory is shown. Any name can be typed. */
 function Whose({ app, user, me, route }) {
-  const known = useData("v1/apps").data;
-  const names = [...new Set([OWN_APP, app, ...(known ?? [])])];
+  const known = [useData("v1/apps"), useData("list-apps")].flatMap(({ data }) => data ?? []);
+  const names = [...new Set([OWN_APP, app, ...known])];
   const name = route.name === "session" ? "sessions" : route.name;
   const choose = (changed) => go([name], { app, user: me?.signed_in ? "" : user, ...changed });
   return html`

@@ -87,7 +87,7 @@ class TurnRequest(BaseModel):
     memory: MemoryName | None = Field(
         default=None,
         description="Memory of this turn: acc, the compressed state, or a classic strategy to "
-        "compare with. That of the settings when absent.",
+        "compare with. That of the settings when absent. Apps with the plugin have acc alone.",
     )
     ground_truth: str | None = Field(
         default=None,
@@ -153,7 +153,7 @@ async def take_turn(
     stream: Stream = False,
     idempotency_key: IdempotencyKey = None,
 ) -> Response:
-    """Run one turn of a session; the first one creates it.
+    """Run one turn of a session; the first one creates it. Other apps that are hosted take theirs.
 
     A session takes one turn at a time; a second one waits, then gets 409. If the client
     disconnects before the answer, the turn is discarded; after it, the turn is kept and learned
@@ -202,7 +202,7 @@ async def _answer(
 def _events(
     context: ServerContext, key: SessionKey, body: TurnRequest, name: str
 ) -> AsyncIterator[TurnEvent]:
-    return context.conversation.stream(
+    return context.hosted.conversation(key.app).stream(
         key,
         body.input,
         authority=Authority(body.source),

@@ -2,6 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { post } from "../lib/api.js";
+import { useData } from "../lib/data.js";
 import { number, parseJson, tokensOf, when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { OWN_APP } from "../lib/router.js";
@@ -12,6 +13,8 @@ const OUTCOMES = { failed: "bad", paused: "warn", undone: "" };
 
 export function Chat({ base, turn, turns, rules, head, reload, isNew, onPick, place }) {
   const running = useTurn(base, place, reload);
+  const apps = useData("list-apps").data;
+  const isHosted = place.app === OWN_APP || (apps?.includes(place.app) ?? null);
   const shown = [...turns.items].reverse();
   const isListed = shown.some((each) => each.turn === running.state?.report?.turn);
   const list = useRef();
@@ -32,12 +35,13 @@ export function Chat({ base, turn, turns, rules, head, reload, isNew, onPick, pl
                    onPick=${onPick} />
         `)}
         ${running.state && !isListed && html`<${RunningTurn} ...${running} />`}
-        <${Waiting} turns=${turns.items} running=${running} />
+        <${Waiting} turns=${turns.items} running=${running} isHosted=${isHosted} />
         <${Questions} base=${base} rules=${rules} reload=${reload} />
       </div>
-      ${place.app === OWN_APP
+      ${isHosted
         ? html`<${Composer} running=${running} />`
-        : html`<p class="composer muted">${t("Turns of this app are taken by its own process.")}</p>`}
+        : isHosted === false && html`<p class="composer muted">${t(
+            "This server does not host {app}: its own process takes its turns; they show here.", place)}</p>`}
     </section>
   `;
 }
@@ -95,12 +99,12 @@ function Thumbs({ path, given }) {
 }
 
 /** What the newest turn waits for, when it paused before this page was opened. */
-function Waiting({ turns, running }) {
+function Waiting({ turns, running, isHosted }) {
   const [newest] = turns;
   if (running.state || newest?.outcome !== "paused") return null;
   const calls = newest.tools.filter(({ name, result }) => name === CONFIRMATION && result === null);
   const whole = calls.map((call) => ({ ...call, args: parseJson(call.arguments, { arguments: call.arguments }) }));
-  return html`<${Calls} calls=${whole} answer=${running.answer} />`;
+  return html`<${Calls} calls=${whole} answer=${isHosted && running.answer} />`;
 }
 
 function Questions({ base, rules, reload }) {

@@ -123,12 +123,13 @@ export const Calls = ({ calls, answer }) => calls.map((call) => html`
   <${Notice} key=${call.id} kind="ask">
     <p><b>${question(call)}</b></p>
     <pre>${JSON.stringify(call.args.originalFunctionCall?.args ?? call.args, null, 1)}</pre>
-    ${call.name === CONFIRMATION
+    ${call.name === CONFIRMATION && answer
       ? html`<div class="row">
           <${Act} kind="primary" action=${() => answer(call, true)}>${t("Approve")}</${Act}>
           <${Act} action=${() => answer(call, false)}>${t("Refuse")}</${Act}>
         </div>`
-      : html`<p class="muted">${t("This call wants another answer than yes or no.")}</p>`}
+      : html`<p class="muted">${answer ? t("This call wants another answer than yes or no.")
+          : t("The process of its agent takes the answer.")}</p>`}
   </${Notice}>
 `);
 
