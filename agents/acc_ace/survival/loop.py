@@ -47,8 +47,8 @@ RECALLED: Final = 12
 
 BOUNDS: Final = {
     "retrieved_artifacts_tokens": 16,
-    "episodic_trace_tokens": 48,
-    "semantic_gist_tokens": 48,
+    "episodic_trace_tokens": 32,
+    "semantic_gist_tokens": 32,
     "relational_map_tokens": 48,
     "predictive_cue_tokens": 24,
     "uncertainty_tokens": 32,

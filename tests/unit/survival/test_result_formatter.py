@@ -98,3 +98,8 @@ def test_the_report_stays_short_whatever_the_tick() -> None:
         12, steps, BOARD, crowded, bits=0, new_cells=0, risks=["risk " * 900] * 9, signs=TEXTS
     )
     assert estimate_tokens(text) <= 500
+
+
+def test_a_gain_is_named_after_what_was_used_also_where_a_creature_bit_at_once() -> None:
+    bitten = made("use sphere", water=29, life=-5, cause="crow")
+    assert "sphere gave water +29" in lines_of(3, [bitten], BOARD, AFTER)["information"]
