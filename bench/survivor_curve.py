@@ -59,10 +59,15 @@ def oracle(seed: int, episode: int, steps: int) -> int:
     return survivor_life(seed, Sizes(steps=steps), mind, layout=100_003 * seed + episode).steps
 
 
-def interval(
-    values: Sequence[_Value], of: Callable[[Sequence[_Value]], float] = mean
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """95 % of the mean of values, one of each world, in a bootstrap over worlds."""
+    return interval_of(mean, values)
+
+
+def interval_of(
+    of: Callable[[Sequence[_Value]], float], values: Sequence[_Value]
 ) -> tuple[float, float]:
-    """95 % of a measure of values, one of each world, in a bootstrap over worlds."""
+    """The same for another measure than the mean."""
     chance = random.Random(0)  # noqa: S311 - a sample, no secret
     found = sorted(of(chance.choices(values, k=len(values))) for _ in range(_DRAWS))
     return found[int(0.025 * _DRAWS)], found[int(0.975 * _DRAWS)]
