@@ -30,7 +30,7 @@ from acc_ace.survival.loop import RunOptions, Survivor
 from acc_ace.survival.snapshots import SettingsPort
 from acc_ace.survival.world import World
 from acc_ace.survival.world_rules import Rules, Sizes
-from bench.survivor_curve import interval
+from bench.survivor_curve import interval, interval_of
 from bench.survivor_world import ENDLESS
 
 WANTED, FEWER = ("cells", "kinds"), 0.2
@@ -105,7 +105,7 @@ def main() -> int:
             pairs = list(zip(off, on, strict=True))
             shown = f"off {_with_interval(off)}, on {_with_interval(on)}"
             if what in WANTED:
-                low, high = interval(pairs, fewer)
+                low, high = interval_of(fewer, pairs)
                 shown += f"; off is {fewer(pairs):.0%} fewer ({low:.0%} to {high:.0%})"
                 missed += [f"{what} of a {name} body"] if fewer(pairs) < FEWER else []
             print(f"{name:>6} {what:>6}: {shown}", flush=True)

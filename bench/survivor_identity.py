@@ -24,7 +24,7 @@ from typing import Final
 from acc_ace.config import Settings
 from acc_ace.survival.loop import RunOptions, run_episodes
 
-CLOCK: Final = frozenset(("at", "seconds"))
+CLOCK: Final = {"at", "seconds"}
 
 
 async def lived(seed: int, ticks: int) -> list[str]:
