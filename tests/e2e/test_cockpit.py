@@ -493,7 +493,6 @@ def test_a_real_run_is_watched_steered_and_still_there_when_it_is_over(
         assert lived["threshold"] == 0.2
         shows(browser, f"tick {lived['n']} of {lived['n']}", "Danger above the threshold")
         browser.wait(lambda: browser.evaluate(CHARTS) != charts, "charts to move")
-        browser.screenshot(tmp_path / "live.png")
         click_text(browser, "Resume")
         browser.wait(lambda: httpx.get(settings).status_code == 409, "the run to end")
         last = newest()
