@@ -454,6 +454,56 @@ def test_a_live_loop_is_followed_and_steered(browser: Browser, tmp_path: Path) -
     assert (loop.settings.paused, loop.stepped) == (True, 1)
 
 
+CHARTS = "[...document.querySelectorAll('canvas')].map(c => c.toDataURL()).join()"
+
+
+def test_a_real_run_is_watched_steered_and_still_there_when_it_is_over(
+    browser: Browser, tmp_path: Path
+) -> None:
+    port = free_port()
+    options = ("--episodes=5", "--ticks=12", "--tick-delay=0.5", "--linger=300", "--seed=3")
+    command = [str(BIN / "acc-ace"), "survive", f"--ui={port}", *options]
+    env = environment(tmp_path / "data")
+    log = tmp_path / "survive.log"
+    with serving(command, port=port, env=env, log=log, probe="/healthz") as server:
+
+        def newest() -> dict[str, Any]:
+            page = httpx.get(f"{server.url}/snapshots?run=run-3&limit=200", timeout=30).json()
+            return {"n": 0} | (page["items"][-1] if page["items"] else {})
+
+        browser.open(f"{server.url}/ui/#/survivor")
+        shows(browser, "Episode 1, tick 2", "live")
+        click_text(browser, "Pause")
+        shows(browser, "Resume")
+        threshold = "document.querySelector('[name=danger_threshold]')"
+        changed = f"{threshold}.dispatchEvent(new Event('change', {{bubbles: true}}))"
+        browser.evaluate(f"{threshold}.value = 0.2, {changed}")
+        settings = f"{server.url}/survivor/settings"
+        is_set = lambda: httpx.get(settings).json()["danger_threshold"] == 0.2  # noqa: E731
+        browser.wait(is_set, "the threshold to be set")
+        browser.wait(lambda: browser.evaluate(CHARTS), "charts")
+        # A tick that ran when it was paused has been lived by the first step at the latest.
+        charts, stepped = browser.evaluate(CHARTS), 0
+        while not stepped or not newest()["alerts"]:
+            before = newest()["n"]
+            click_text(browser, "One tick")
+            browser.wait(lambda n=before: newest()["n"] > n, "a tick")  # type: ignore[misc]
+            stepped += 1
+        lived = newest()
+        assert lived["threshold"] == 0.2
+        shows(browser, f"tick {lived['n']} of {lived['n']}", "Danger above the threshold")
+        browser.wait(lambda: browser.evaluate(CHARTS) != charts, "charts to move")
+        click_text(browser, "Resume")
+        browser.wait(lambda: httpx.get(settings).status_code == 409, "the run to end")
+        last = newest()
+        shows(browser, f"tick {last['n']} of {last['n']}")
+        click_text(browser, "Pause")  # The page learns that there is nothing left to pause.
+        shows(browser, "a saved run, to look at")
+        assert "One tick" not in browser.text()
+        click_text(browser, "‹")
+        shows(browser, f"tick {last['n'] - 1} of {last['n']}")
+
+
 def test_the_demo_keeps_its_promises_before_ones_eyes(browser: Browser, tmp_path: Path) -> None:
     port = free_port()
     command = [str(BIN / "acc-ace"), "demo", "--no-browser", "--pace=0", f"--port={port}"]

@@ -38,7 +38,9 @@ rect { fill: var(--line); }
 line { stroke: currentColor; opacity: .3; }
 pre { float: left; margin: 0 1.5rem 1rem 0; font: 15px/1.15 monospace; }
 details { clear: both; }
+details p { margin: .2rem 0; }
 .path { width: 16rem; border: 1px solid; }
+.path polyline { stroke-width: .3; }
 </style>
 <h1>$title</h1>
 <table>$rows</table>
@@ -83,12 +85,14 @@ def _ticks(newest: Sequence[LoopSnapshot]) -> Iterator[str]:
     points = " ".join(f"{column + 0.5},{row + 0.5}" for row, column in cells)
     yield (
         f'<h2>Path of the last life</h2><svg class="path" viewBox="0 0 {last.side} {last.side}" '
-        f'role="img" aria-label="Path"><polyline stroke-width=".3" points="{points}"/></svg>'
+        f'role="img" aria-label="Path"><polyline points="{points}"/></svg>'
         f"<h2>The newest {len(newest)} ticks</h2>"
     )
     for tick in newest:
         told = "".join(f"<p><b>{name}</b> {_text(text)}</p>" for name, text in words_of(tick))
-        logs = "".join(f"<p>{entry.log}: {_text(entry.text)}</p>" for entry in tick.logs)
+        logs = "".join(
+            f"<p>{entry.log}: {_text(f'{entry.about}: {entry.text}')}</p>" for entry in tick.logs
+        )
         yield (
             f'<details name="tick"{" open" if tick is last else ""}>'
             f"<summary>{_text(turn_line(tick))}</summary><pre>{_text(chr(10).join(tick.view))}</pre>"

@@ -46,7 +46,7 @@ export default function Survivor({ route }) {
       <${Failure} error=${open.error} onClose=${open.dismiss} />
       <${Failure} error=${!isMissingRoute(runs.error) && runs.error} reload=${runs.reload} />
       ${file ? html`<${FileView} key=${file.name} file=${file} />`
-        : run ? html`<${LiveView} key=${run} run=${run}
+        : run ? html`<${LiveView} key=${run} run=${run} onEnd=${runs.reload}
                        isLive=${runs.data?.find((each) => each.run === run)?.is_live} />`
         : runs.isLoading ? html`<${Loading} />`
         : html`<${Notice}>${t("No runs are kept here. Open a run file, or start a run:")}${" "}
@@ -64,7 +64,7 @@ function FileView({ file }) {
 }
 
 /** A run of this server; new ticks of a live one come by the stream. */
-function LiveView({ run, isLive }) {
+function LiveView({ run, isLive, onEnd }) {
   const source = useMemo(() => new ServerRun(run), [run]);
   const [count, setCount] = useState(0);
   const [error, setError] = useState(null);
@@ -81,7 +81,7 @@ function LiveView({ run, isLive }) {
     <div class="row">${isLive ? html`<${Connection} state=${connection} />`
       : html`<${Tag}>${t("a saved run, to look at")}</${Tag}>`}</div>
     <${Failure} error=${error} />
-    ${isLive && html`<${Controls} settings=${settings} />`}
+    ${isLive && html`<${Controls} settings=${settings} onEnd=${onEnd} />`}
     ${count > 0 && html`<${Replay} source=${source} count=${count} isLive=${isLive} />`}
   `;
 }
