@@ -43,9 +43,7 @@ export default function Playbook({ route, app, user, me }) {
         </div>
         <${Raw} path=${PATH} query=${ask} />
       </div>
-      ${book.data && html`<${Stats} items=${Object.entries(book.data.stats).map(([name, value]) => [
-        name, number(value),
-      ])} />`}
+      ${book.data && html`<${Statistics} stats=${book.data.stats} />`}
       <${Tabs} label=${t("Playbook")} current=${view}
         tabs=${Object.entries(VIEWS).map(([id, title]) => ({
           id,
@@ -57,6 +55,23 @@ export default function Playbook({ route, app, user, me }) {
         <${Part} key=${view + scope} book=${data} held=${held} ask=${ask} words=${words}
                  reload=${reload} />
       `}</${Loaded}>
+    </div>
+  `;
+}
+
+/** Figures, and how the sections cover the playbook. */
+function Statistics({ stats }) {
+  const figures = Object.entries(stats).filter(([name]) => !name.startsWith("in "));
+  const sections = Object.entries(stats).filter(([name]) => name.startsWith("in "));
+  const share = (count) => `${Math.round((100 * count) / stats.bullets)}%`;
+  return html`
+    <${Stats} items=${figures.map(([name, value]) => [name, number(value)])} />
+    <div class="window thin" role="img" aria-label=${t("Coverage by section")}>
+      ${sections.map(([name, count], at) => html`<span class=${`p${at % 8}`} style=${{ width: share(count) }} title=${name.slice(3)}></span>`)}
+    </div>
+    <div class="row small muted legend">
+      ${sections.map(([name, count], at) => html`<span class="row"><i class=${`swatch p${at % 8}`}></i>
+        ${name.slice(3)} ${number(count)} · ${share(count)}</span>`)}
     </div>
   `;
 }

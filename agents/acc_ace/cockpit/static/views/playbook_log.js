@@ -15,8 +15,8 @@ export function Log({ ask, words }) {
   const log = usePages(`${PATH}/deltas`, { ...ask, limit: 100 });
   const [status, setStatus] = useState("");
   const found = log.items.filter(
-    ({ kind, bullet_id: id, after, rationale, ...item }) =>
-      (!status || item.status === status) && fits(words, kind, id, after?.content, rationale),
+    ({ kind, bullet_id: id, after, proposed, rationale, ...item }) =>
+      (!status || item.status === status) && fits(words, kind, id, after?.content, proposed, rationale),
   );
   return html`
     <div class="row">
@@ -33,8 +33,7 @@ export function Log({ ask, words }) {
 
 /** A proposed change of the playbook, and what became of it. */
 function Delta({ kind, bullet_id: id, status, reason, before, after, rationale, ...rest }) {
-  const isReworded = before && after && before.content !== after.content;
-  const content = (after ?? before)?.content ?? rest.operation?.content;
+  const content = after?.content ?? rest.proposed ?? before?.content;
   return html`
     <div class="row small">
       <b>${kind}</b>${id && html`<code>${id}</code>`}
@@ -45,9 +44,7 @@ function Delta({ kind, bullet_id: id, status, reason, before, after, rationale, 
       <span class="grow"></span>
       <span class="muted">v${rest.version}</span><time class="muted">${when(rest.created_at)}</time>
     </div>
-    ${isReworded
-      ? html`<p><${TextDiff} before=${before.content} after=${after.content} /></p>`
-      : content && html`<p>${content}</p>`}
+    ${content && html`<p>${before ? html`<${TextDiff} before=${before.content} after=${content} />` : content}</p>`}
     ${rationale && html`<p class="muted small">${rationale}</p>`}
   `;
 }

@@ -2,7 +2,7 @@
 
 import { html, useState } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
-import { useData, usePages } from "../lib/data.js";
+import { pageAround, useData, usePages } from "../lib/data.js";
 import { number, when } from "../lib/format.js";
 import { List, TextDiff } from "../lib/diff.js";
 import { t } from "../lib/i18n.js";
@@ -113,7 +113,7 @@ const Repairs = ({ repairs }) => html`
 `;
 
 function Journal({ base, newest, version, reload, onPick }) {
-  const journal = usePages(`${base}/ccs/history`, { limit: 20 });
+  const journal = usePages(`${base}/ccs/history`, { limit: 20, before: pageAround(version, newest, 20) });
   const restore = async (to) => {
     if (!confirm(t("Go back to version {version}, as a new version?", { version: to }))) return;
     await post(`${base}/rollback`, { version: to });
