@@ -41,8 +41,8 @@ export function Chat({ base, turn, last, turns, rules, head, reload, isNew, isNe
       </div>
       ${isHosted
         ? html`<${Composer} running=${running} />`
-        : isHosted === false && html`<p class="composer muted">${t(
-            "This server does not host {app}: its own process takes its turns; they show here.", place)}</p>`}
+        : isHosted === false && html`<p class="composer muted">
+            ${t("This server does not host {app}: its own process takes its turns; they show here.", place)}</p>`}
     </section>
   `;
 }

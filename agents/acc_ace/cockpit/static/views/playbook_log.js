@@ -70,12 +70,8 @@ export function Held({ held, ask, reload }) {
 
 export function Versions({ book, ask, reload }) {
   const versions = usePages(`${PATH}/versions`, { ...ask, limit: 50 });
-  const restore = async (version) => {
-    if (!confirm(t("Go back to version {version}, as a new version?", { version }))) return;
-    await post(`${PATH}/rollback`, { version }, { query: ask });
-    reload();
-    versions.reload();
-  };
+  const restore = (version) =>
+    post(`${PATH}/rollback`, { version }, { query: ask }).then(() => (reload(), versions.reload()));
   return html`<${Loaded} of=${versions}>${() => html`
     ${!versions.items.length && html`<${Empty}>${t("Nothing here.")}</${Empty}>`}
     <ol class="timeline">
@@ -83,12 +79,11 @@ export function Versions({ book, ask, reload }) {
         <li key=${version}>
           <div class="row small">
             <b>v${version}</b><span>${t("{bullets} bullets", { bullets: bullets ?? "?" })}</span>
-            <span class="muted">
-              ${Object.entries(counts).map(([kind, count]) => `${kind} ${count}`).join(" · ")}
-            </span>
+            <span class="muted">${Object.entries(counts).map((each) => each.join(" ")).join(" · ")}</span>
             <span class="grow"></span><time class="muted">${when(at)}</time>
             ${version !== book.version &&
-            html`<${Act} kind="quiet" action=${() => restore(version)}>${t("Restore")}</${Act}>`}
+            html`<${Act} kind="quiet" action=${() => restore(version)}
+              sure=${t("Go back to version {version}, as a new version?", { version })}>${t("Restore")}</${Act}>`}
           </div>
         </li>
       `)}

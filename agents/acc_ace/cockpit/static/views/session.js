@@ -121,10 +121,7 @@ export const Connection = ({ state }) =>
   STREAMS[state] && html`<${Tag} kind=${STREAMS[state]}>${t(state)}</${Tag}>`;
 
 function Delete({ base, place, disabled }) {
-  const erase = async () => {
-    if (!confirm(t("Delete the session with all its memory? This cannot be undone."))) return;
-    await call("DELETE", base);
-    go(["sessions"], { app: place.app, user: place.user });
-  };
-  return html`<${Act} kind="quiet danger" disabled=${disabled} action=${erase}>${t("Delete")}</${Act}>`;
+  const erase = () => call("DELETE", base).then(() => go(["sessions"], { app: place.app, user: place.user }));
+  return html`<${Act} kind="quiet danger" disabled=${disabled} action=${erase}
+    sure=${t("Delete the session with all its memory? This cannot be undone.")}>${t("Delete")}</${Act}>`;
 }
