@@ -1,6 +1,6 @@
 """Wiring: from settings to everything a process needs. Called once, by apps, main and cli."""
 
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from acc_ace.adk.artifact_services import open_artifacts
 from acc_ace.clock import Clock, SystemClock
@@ -11,6 +11,7 @@ from acc_ace.models.embedder_factory import build_embedder
 from acc_ace.models.factory import register_models
 from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores
+from acc_ace.storage.playbooks.export_folders import FOLDER, count_files
 from acc_ace.turn.spending import Spending
 
 
@@ -55,6 +56,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         close=close,
         learning=learning,
         embedder=embedder,
+        playbook_files=partial(count_files, chosen.data_dir / FOLDER),
     )
 
 

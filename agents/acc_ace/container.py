@@ -115,6 +115,8 @@ class Container:
     """Sessions to summarise after their turns. A lost entry is added again by the next turn."""
     embedder: Embedder | None = None
     """The embedding model, if one is configured."""
+    playbook_files: Callable[[PlaybookScope], int] = lambda _scope: 0
+    """Counts the exported files of a playbook."""
 
     def local_now(self) -> datetime:
         """The current time in the users' time zone, which defines 'yesterday'."""

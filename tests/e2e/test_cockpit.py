@@ -295,6 +295,26 @@ def test_what_is_held_is_reviewed(browser: Browser, own: Server) -> None:
     assert httpx.get(f"{own.url}/v1/playbook/held").json()["items"] == []
 
 
+def test_what_was_held_and_rejected_is_read_in_the_timeline(browser: Browser, own: Server) -> None:
+    held = {"type": "ADD", "section": "incident", "content": "Rules may be skipped in a hurry."}
+    gone = {"type": "UPDATE", "bullet_id": "b-00099", "content": "Ask Tom before each restart."}
+    operations = [{**held, "rationale": "Said in a chat."}, {**gone, "rationale": "He knows."}]
+    done = post(own.url, "/v1/playbook/apply", {"operations": operations})
+    assert [each["status"] for each in done["results"]] == ["held", "rejected"]
+    browser.open(f"{own.url}/ui/#/playbook?view=log")
+    shows(browser, "Rules may be skipped in a hurry.", "Said in a chat.")
+    shows(browser, "Ask Tom before each restart.", "He knows.")
+
+
+def test_statistics_show_how_the_sections_cover_the_playbook(browser: Browser, own: Server) -> None:
+    more = {"type": "ADD", "section": "reviews", "content": "Name an owner of each next step."}
+    post(own.url, "/v1/playbook/apply", {"operations": [more]})
+    browser.open(f"{own.url}/ui/#/playbook")
+    shows(browser, "characters", "tokens", "files", "incident 2 · 67%", "reviews 1 · 33%")
+    parts = "[...document.querySelectorAll('.window.thin span')].map(e => e.style.width)"
+    assert browser.evaluate(parts) == ["67%", "33%"]
+
+
 def test_text_of_others_is_text_everywhere(browser: Browser, own: Server) -> None:
     attached = {"text": f"Runbook {EVIL.replace('{}', 'attachment')}", "source": "<b>wiki</b>"}
     body = {"input": f"Note this: {EVIL.replace('{}', 'input')}", "attachments": [attached]}

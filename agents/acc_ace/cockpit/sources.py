@@ -21,6 +21,11 @@ _PAGE: Final = 100
 _STRIDE: Final = 200
 MOST_BEHIND: Final = 1_000
 _TURNS: Final = (CommitKind.COMMIT, CommitKind.KEPT)
+_BULLET: Final = {"origin": True}
+_PRIVATE: Final = {
+    **dict.fromkeys(("user", "session", "proposed", "operation", "rationale"), True),
+    **dict.fromkeys(("before", "after"), _BULLET),
+}
 PLAYBOOK: Final = "@playbook"
 RUN: Final = "@run"
 
@@ -120,16 +125,15 @@ class PlaybookSource:
         return records[0].seq if records else 0
 
     async def after(self, n: int, *, limit: int = _PAGE) -> Sequence[TimelineEvent]:
-        """Records after a position, without who taught them."""
+        """Records after a position, without who taught them, why, and what was not applied."""
         records = await self._store.deltas(self._scope, limit=limit, before=n + limit + 1)
-        private = {"user", "session"}
         return [
             TimelineEvent(
                 session=PLAYBOOK,
                 turn=record.version,
                 n=record.seq,
                 kind="delta",
-                data=record.model_dump(mode="json", exclude=private),
+                data=record.model_dump(mode="json", exclude=_PRIVATE),
             )
             for record in reversed(records)
             if record.seq > n

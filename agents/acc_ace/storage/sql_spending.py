@@ -43,7 +43,7 @@ _SPENDING = """
 _OF_SESSION = "app = ? AND user_id = ? AND session = ?"
 _COUNTS = ("calls", "failed", "input", "cached", "output", "thinking")
 _STAGES = f"""
-    SELECT stage, model, count(DISTINCT run), coalesce(sum(nano), 0),
+    SELECT stage, model, count(*), coalesce(sum(nano), 0),
            sum(CASE WHEN nano IS NULL THEN calls ELSE 0 END),
            max(estimated), {", ".join(f"sum({name})" for name in _COUNTS)}
       FROM model_uses WHERE {_OF_SESSION} GROUP BY stage, model ORDER BY stage, model

@@ -16,7 +16,13 @@ from acc_ace.schemas.interaction import GuardDecision, Interaction, Outcome
 from acc_ace.schemas.reflection import Feedback
 from acc_ace.schemas.report import Money
 from acc_ace.server.problems import documented
-from acc_ace.server.routes.session_routes import PAGE_LIMIT, Limit, SessionSummary, current_state
+from acc_ace.server.routes.session_routes import (
+    MOST_VERSIONS,
+    PAGE_LIMIT,
+    Limit,
+    SessionSummary,
+    current_state,
+)
 from acc_ace.server.server_context import NAME_LENGTH, Context, Key, User
 
 apps_router = APIRouter(prefix="/v1/apps", tags=["sessions"])
@@ -157,6 +163,9 @@ async def list_turns(
         str | None,
         Query(min_length=1, max_length=4 * NAME_LENGTH, description="Only turns beyond."),
     ] = None,
+    before: Annotated[
+        int | None, Query(ge=1, le=MOST_VERSIONS, description="Only turns of a smaller number.")
+    ] = None,
 ) -> TurnPage:
     """The turns of a session as they were said, failed and undone ones included.
 
@@ -167,9 +176,9 @@ async def list_turns(
     if cursor is not None and await evidence.find(key, cursor) is None:
         raise NotFoundError(f"session '{key.session}' has no turn '{cursor}' to go on from")
     if order == "newest":
-        turns = await evidence.list(key, limit=limit + 1, before=cursor)
+        turns = await evidence.list(key, limit=limit + 1, before_turn=before, before=cursor)
     else:
-        turns = await evidence.list(key, limit=limit + 1, after=cursor or "")
+        turns = await evidence.list(key, limit=limit + 1, before_turn=before, after=cursor or "")
     shown = turns[:limit]
     numbers = [turn.turn for turn in shown] or [0]
     costs = await context.container.spending.turns(

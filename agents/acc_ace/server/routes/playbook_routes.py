@@ -1,5 +1,6 @@
 """Routes that read the playbook, its versions and its log."""
 
+import asyncio
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
@@ -22,7 +23,7 @@ from acc_ace.server.routes.playbook_views import (
     seen_by,
 )
 from acc_ace.server.routes.session_routes import Limit
-from acc_ace.server.server_context import Editor, Reader, User, set_etag
+from acc_ace.server.server_context import Context, Editor, Reader, User, may_edit, set_etag
 
 router = APIRouter(prefix="/v1/playbook", tags=["playbook"])
 
@@ -43,21 +44,27 @@ _MEDIA_TYPES: Final = {
 
 @router.get("", summary="Read the playbook", responses=documented(401, 403, 404, 422, 503))
 async def read_playbook(
-    user: User, service: Reader, response: Response, version: Version | None = None
+    context: Context,
+    user: User,
+    service: Reader,
+    response: Response,
+    version: Version | None = None,
 ) -> PlaybookView:
     """The lessons with their counters, now or in an earlier version."""
     stored = await service.store.load(service.scope, version=version)
     set_etag(response, stored)
-    return PlaybookView.of(stored, user=user)
+    files = await asyncio.to_thread(context.container.playbook_files, service.scope)
+    return PlaybookView.of(stored, user=user, files=files)
 
 
 @router.get("/deltas", summary="Read the log", responses=documented(401, 403, 404, 422, 503))
 async def read_deltas(
-    user: User, service: Reader, *, limit: Limit = 50, before: Before = None
+    context: Context, user: User, service: Reader, *, limit: Limit = 50, before: Before = None
 ) -> DeltaPage:
     """Every operation that was proposed, applied or not, newest first."""
     records = await service.store.deltas(service.scope, limit=limit, before=before)
-    items = [Delta.of(record, user=user) for record in records]
+    decides = may_edit(context.container.settings, user)
+    items = [Delta.of(record, user=user, decides=decides) for record in records]
     return DeltaPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
 
 
@@ -118,7 +125,7 @@ async def read_held(
 ) -> HeldPage:
     """The operations that wait for a person to decide, newest first; for those who may decide."""
     records = await service.held(limit=limit, before=before)
-    items = [HeldDelta.of(record, user=user) for record in records]
+    items = [HeldDelta.of(record, user=user, decides=True) for record in records]
     return HeldPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
 
 

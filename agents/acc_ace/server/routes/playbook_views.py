@@ -26,16 +26,19 @@ class PlaybookView(BaseModel):
     version: int
     digest: str = Field(description="SHA-256 of the playbook.")
     bullets: list[Bullet]
-    stats: dict[str, int]
+    stats: dict[str, int] = Field(
+        description="Counts of bullets, sections, tags and exported files; characters, tokens; "
+        "'in NAME' counts the bullets of a section."
+    )
 
     @classmethod
-    def of(cls, stored: StoredPlaybook, *, user: str) -> Self:
-        """The view of one user."""
+    def of(cls, stored: StoredPlaybook, *, user: str, files: int) -> Self:
+        """The view of one user; `files` were exported of it."""
         return cls(
             version=stored.version,
             digest=stored.digest,
             bullets=[seen_by(user, bullet) for bullet in stored.playbook.bullets],
-            stats={**stored.playbook.stats(), **content_stats(stored.playbook)},
+            stats={**stored.playbook.stats(), "files": files, **content_stats(stored.playbook)},
         )
 
 
@@ -53,21 +56,27 @@ class Delta(BaseModel):
     merged_into: str | None = Field(description="Survivor of the merge.")
     resolves: int | None = Field(description="`seq` of the held operation decided here.")
     priority: Priority = Field(description="How much it mattered to the one who proposed it.")
-    rationale: str = Field(description="Why it was proposed, redacted; if it is of your turn.")
+    proposed: str | None = Field(
+        description="Text of a held or rejected operation, redacted; if it is of your turn, or "
+        "you may decide."
+    )
+    rationale: str = Field(description="Why it was proposed, redacted; to whom the text is shown.")
     session: str | None = Field(description="Session of origin, if it is yours.")
     turn: int | None = Field(description="Turn of origin, if it is yours.")
     created_at: datetime
 
     @classmethod
-    def of(cls, record: DeltaRecord, *, user: str) -> Self:
-        """The view of one user."""
+    def of(cls, record: DeltaRecord, *, user: str, decides: bool = False) -> Self:
+        """The view of one user, who may decide what is held or not."""
         own = record.user == user
+        sees = own or decides
         return cls.model_validate(
             {
                 **{name: getattr(record, name) for name in cls.model_fields},
                 "before": record.before and seen_by(user, record.before),
                 "after": record.after and seen_by(user, record.after),
-                "rationale": (record.rationale or "") if own else "",
+                "proposed": record.proposed if sees else None,
+                "rationale": record.rationale if sees else "",
                 "session": record.session if own else None,
                 "turn": record.turn if own else None,
             }

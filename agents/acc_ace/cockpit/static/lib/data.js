@@ -28,6 +28,10 @@ export function useData(path, query = {}) {
   return { asked, data, error, isLoading: path !== null && state.asked !== asked, reload };
 }
 
+/** Before what a page of `size` begins that holds number `n`: null for the newest page. */
+export const pageAround = (n, newest, size) =>
+  !n || n > newest - size / 2 ? null : (Math.floor((2 * n) / size) + 2) * (size / 2);
+
 const idOf = ({ id, seq, session, version, turn }) => id ?? seq ?? session ?? version ?? turn;
 
 /** Pages of a list that grow on demand: {items, error, isLoading, more, reload}. */

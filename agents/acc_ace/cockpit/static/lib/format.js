@@ -24,11 +24,8 @@ export function duration(ms) {
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(1)} s`;
 }
 
-export function when(iso) {
-  if (!iso) return "";
-  const style = { dateStyle: "medium", timeStyle: "short" };
-  return new Intl.DateTimeFormat(prefs.lang, style).format(new Date(iso));
-}
+export const when = (iso) =>
+  iso ? new Date(iso).toLocaleString(prefs.lang, { dateStyle: "medium", timeStyle: "short" }) : "";
 
 /** The value of a JSON text, or `otherwise`. */
 export function parseJson(text, otherwise = null) {

@@ -12,10 +12,8 @@ export const isReadable = (tick) =>
   tick?.version === SNAPSHOT_VERSION && Boolean(tick.body && tick.plan && tick.steps);
 
 export const otherVersion = (version) =>
-  t("This run was written by another version (its format is {version}, this page reads {known}).", {
-    version,
-    known: SNAPSHOT_VERSION,
-  });
+  t("This run was written by another version (its format is {version}, this page reads {known}).",
+    { version, known: SNAPSHOT_VERSION });
 
 /** A run file as ticks and warnings of what could not be read. Raises an Error for another file. */
 export async function readFile(file) {

@@ -48,11 +48,11 @@ function explanation(error) {
   return error.message || t("Something went wrong.");
 }
 
-/** A button that changes something: it waits for the server, and shows what went wrong. */
-export function Act({ action, children, ...rest }) {
+/** A button that changes something: it asks `sure`, waits for the server, and shows what went wrong. */
+export function Act({ action, sure, children, ...rest }) {
   const { run, isBusy, error, dismiss } = useAction(action);
   return html`
-    <${Button} ...${rest} busy=${isBusy} onClick=${() => run()}>${children}</${Button}>
+    <${Button} ...${rest} busy=${isBusy} onClick=${() => (!sure || confirm(sure)) && run()}>${children}</${Button}>
     <${Failure} error=${error} onClose=${dismiss} />
   `;
 }

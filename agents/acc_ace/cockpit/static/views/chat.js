@@ -6,12 +6,12 @@ import { useData } from "../lib/data.js";
 import { number, parseJson, tokensOf, when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { OWN_APP } from "../lib/router.js";
-import { Act, Empty, Failure, Loading, More, Notice, Tag } from "../lib/ui.js";
+import { Act, Button, Empty, Failure, Loading, More, Notice, Tag } from "../lib/ui.js";
 import { Calls, Composer, CONFIRMATION, RunningTurn, useTurn } from "./composer.js";
 
 const OUTCOMES = { failed: "bad", paused: "warn", undone: "" };
 
-export function Chat({ base, turn, turns, rules, head, reload, isNew, onPick, place }) {
+export function Chat({ base, turn, last, turns, rules, head, reload, isNew, isNewest, onPick, place }) {
   const running = useTurn(base, place, reload);
   const apps = useData("list-apps").data;
   const isHosted = place.app === OWN_APP || (apps?.includes(place.app) ?? null);
@@ -34,14 +34,15 @@ export function Chat({ base, turn, turns, rules, head, reload, isNew, onPick, pl
           <${Turn} key=${each.id} ...${each} base=${base} isPicked=${each.turn === turn}
                    onPick=${onPick} />
         `)}
+        ${!isNewest && html`<p class="more"><${Button} onClick=${() => onPick(last)}>${t("To the newest")}</${Button}></p>`}
         ${running.state && !isListed && html`<${RunningTurn} ...${running} />`}
         <${Waiting} turns=${turns.items} running=${running} isHosted=${isHosted} />
         <${Questions} base=${base} rules=${rules} reload=${reload} />
       </div>
       ${isHosted
         ? html`<${Composer} running=${running} />`
-        : isHosted === false && html`<p class="composer muted">${t(
-            "This server does not host {app}: its own process takes its turns; they show here.", place)}</p>`}
+        : isHosted === false && html`<p class="composer muted">
+            ${t("This server does not host {app}: its own process takes its turns; they show here.", place)}</p>`}
     </section>
   `;
 }

@@ -1,15 +1,15 @@
 /** Tokens and money of a session by turn, against replaying its transcript. */
 
 import { html } from "../lib/preact.js";
-import { usePages } from "../lib/data.js";
+import { pageAround, usePages } from "../lib/data.js";
 import { Chart } from "../lib/chart.js";
 import { money, number, tokensOf, usd } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { Empty, Loaded, More, Notice, Raw, Stats } from "../lib/ui.js";
 
-export function Cost({ base, isNew }) {
+export function Cost({ base, turn, last, isNew }) {
   const path = isNew ? null : `${base}/cost`;
-  const cost = usePages(path, { limit: 200 }, { items: "turns" });
+  const cost = usePages(path, { limit: 200, before: pageAround(turn, last, 200) }, { items: "turns" });
   const turns = [...cost.items].reverse();
   if (isNew) return html`<${Empty}>${t("No cost yet.")}</${Empty}>`;
   return html`<${Loaded} of=${cost}>${(data) => html`

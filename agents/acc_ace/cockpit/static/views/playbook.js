@@ -1,12 +1,12 @@
 /** The playbook: its bullets, the timeline of its deltas, what waits for review, its versions. */
 
-import { html, useMemo, useState } from "../lib/preact.js";
+import { html, useState } from "../lib/preact.js";
 import { call } from "../lib/api.js";
 import { useData } from "../lib/data.js";
 import { number } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { href, OWN_APP } from "../lib/router.js";
-import { Act, Button, Empty, Loaded, Raw, Search, Stats, Tabs, Tag, TextEditor } from "../lib/ui.js";
+import { Act, Button, Choice, Empty, Loaded, Raw, Search, Stats, Tabs, Tag, TextEditor } from "../lib/ui.js";
 import { Held, Log, Refine, Versions } from "./playbook_log.js";
 
 export const PATH = "v1/playbook";
@@ -34,18 +34,12 @@ export default function Playbook({ route, app, user, me }) {
         ${book.data && html`<${Tag}>${t("version {version}", book.data)}</${Tag}>`}
         <${Search} value=${words} onInput=${setWords} label=${t("Search lessons")} />
         <span class="grow"></span>
-        <div class="switch" role="group" aria-label=${t("Whose playbook")}>
-          ${[["", "In use"], ["app", "The app's"], ["user", "My own"]].map(([id, title]) => html`
-            <a href=${link({ scope: id })} aria-current=${scope === id ? "true" : undefined}>
-              ${t(title)}
-            </a>
-          `)}
-        </div>
+        <${Choice} label=${t("Whose playbook")} current=${scope}
+          options=${[["", t("In use")], ["app", t("The app's")], ["user", t("My own")]]}
+          onPick=${(id) => (location.hash = link({ scope: id }))} />
         <${Raw} path=${PATH} query=${ask} />
       </div>
-      ${book.data && html`<${Stats} items=${Object.entries(book.data.stats).map(([name, value]) => [
-        name, number(value),
-      ])} />`}
+      ${book.data && html`<${Statistics} stats=${book.data.stats} />`}
       <${Tabs} label=${t("Playbook")} current=${view}
         tabs=${Object.entries(VIEWS).map(([id, title]) => ({
           id,
@@ -61,11 +55,29 @@ export default function Playbook({ route, app, user, me }) {
   `;
 }
 
+/** Figures, and how the sections cover the playbook. */
+function Statistics({ stats }) {
+  const { figures, sections = [] } = Object.groupBy(Object.entries(stats),
+    ([name]) => (name.startsWith("in ") ? "sections" : "figures"));
+  const share = (count) => `${Math.round((100 * count) / stats.bullets)}%`;
+  return html`
+    <${Stats} items=${figures.map(([name, value]) => [name, number(value)])} />
+    <div class="window thin" role="img" aria-label=${t("Coverage by section")}>
+      ${sections.map(([name, count], at) => html`<span class=${`p${at % 8}`} style=${{ width: share(count) }} title=${name.slice(3)}></span>`)}
+    </div>
+    <div class="row small muted legend">
+      ${sections.map(([name, count], at) => html`<span class="row"><i class=${`swatch p${at % 8}`}></i>
+        ${name.slice(3)} ${number(count)} · ${share(count)}</span>`)}
+    </div>
+  `;
+}
+
 export const fits = (words, ...texts) =>
   texts.join("\n").toLowerCase().includes(words.toLowerCase().trim());
 
 function Bullets({ book, ask, words, reload }) {
-  const sections = useMemo(() => bySection(book.bullets, words), [book, words]);
+  const found = book.bullets.filter(({ id, section, content }) => fits(words, id, section, content));
+  const sections = Map.groupBy(found, ({ section }) => section);
   if (!book.bullets.length) return html`<${Empty}>${t("No lessons yet.")}</${Empty}>`;
   if (!sections.size) return html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`;
   return [...sections].map(([name, bullets]) => html`
@@ -78,15 +90,6 @@ function Bullets({ book, ask, words, reload }) {
       </ul>
     </section>
   `);
-}
-
-function bySection(bullets, words) {
-  const sections = new Map();
-  for (const bullet of bullets) {
-    if (!fits(words, bullet.id, bullet.section, bullet.content)) continue;
-    sections.set(bullet.section, [...(sections.get(bullet.section) ?? []), bullet]);
-  }
-  return sections;
 }
 
 function Bullet({ bullet, ask, reload }) {

@@ -15,8 +15,8 @@ export function Log({ ask, words }) {
   const log = usePages(`${PATH}/deltas`, { ...ask, limit: 100 });
   const [status, setStatus] = useState("");
   const found = log.items.filter(
-    ({ kind, bullet_id: id, after, rationale, ...item }) =>
-      (!status || item.status === status) && fits(words, kind, id, after?.content, rationale),
+    ({ kind, bullet_id: id, after, proposed, rationale, ...item }) =>
+      (!status || item.status === status) && fits(words, kind, id, after?.content, proposed, rationale),
   );
   return html`
     <div class="row">
@@ -33,8 +33,7 @@ export function Log({ ask, words }) {
 
 /** A proposed change of the playbook, and what became of it. */
 function Delta({ kind, bullet_id: id, status, reason, before, after, rationale, ...rest }) {
-  const isReworded = before && after && before.content !== after.content;
-  const content = (after ?? before)?.content ?? rest.operation?.content;
+  const content = after?.content ?? rest.proposed ?? before?.content;
   return html`
     <div class="row small">
       <b>${kind}</b>${id && html`<code>${id}</code>`}
@@ -45,9 +44,7 @@ function Delta({ kind, bullet_id: id, status, reason, before, after, rationale, 
       <span class="grow"></span>
       <span class="muted">v${rest.version}</span><time class="muted">${when(rest.created_at)}</time>
     </div>
-    ${isReworded
-      ? html`<p><${TextDiff} before=${before.content} after=${after.content} /></p>`
-      : content && html`<p>${content}</p>`}
+    ${content && html`<p>${before ? html`<${TextDiff} before=${before.content} after=${content} />` : content}</p>`}
     ${rationale && html`<p class="muted small">${rationale}</p>`}
   `;
 }
@@ -73,12 +70,8 @@ export function Held({ held, ask, reload }) {
 
 export function Versions({ book, ask, reload }) {
   const versions = usePages(`${PATH}/versions`, { ...ask, limit: 50 });
-  const restore = async (version) => {
-    if (!confirm(t("Go back to version {version}, as a new version?", { version }))) return;
-    await post(`${PATH}/rollback`, { version }, { query: ask });
-    reload();
-    versions.reload();
-  };
+  const restore = (version) =>
+    post(`${PATH}/rollback`, { version }, { query: ask }).then(() => (reload(), versions.reload()));
   return html`<${Loaded} of=${versions}>${() => html`
     ${!versions.items.length && html`<${Empty}>${t("Nothing here.")}</${Empty}>`}
     <ol class="timeline">
@@ -86,12 +79,11 @@ export function Versions({ book, ask, reload }) {
         <li key=${version}>
           <div class="row small">
             <b>v${version}</b><span>${t("{bullets} bullets", { bullets: bullets ?? "?" })}</span>
-            <span class="muted">
-              ${Object.entries(counts).map(([kind, count]) => `${kind} ${count}`).join(" · ")}
-            </span>
+            <span class="muted">${Object.entries(counts).map((each) => each.join(" ")).join(" · ")}</span>
             <span class="grow"></span><time class="muted">${when(at)}</time>
             ${version !== book.version &&
-            html`<${Act} kind="quiet" action=${() => restore(version)}>${t("Restore")}</${Act}>`}
+            html`<${Act} kind="quiet" action=${() => restore(version)}
+              sure=${t("Go back to version {version}, as a new version?", { version })}>${t("Restore")}</${Act}>`}
           </div>
         </li>
       `)}

@@ -1,8 +1,8 @@
 /** A session: its chat beside its memory, at a turn. */
 
-import { html, useEffect, useRef } from "../lib/preact.js";
+import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
-import { useData, usePages, useStream } from "../lib/data.js";
+import { pageAround, useData, usePages, useStream } from "../lib/data.js";
 import { t } from "../lib/i18n.js";
 import { go, href, replace, useKeys } from "../lib/router.js";
 import { Act, Failure, Raw, Tabs, Tag } from "../lib/ui.js";
@@ -18,6 +18,7 @@ const TITLES = {
   chat: "Chat", saw: "What the model saw", state: "State", rules: "Rules", recall: "Recall", cost: "Cost",
 };
 const SOON_MS = 150;
+const PAGE = 50;
 
 /** The selected turn and tab of a route: `session/<app>/<user>/<session>/turn/<n>/<tab>`. */
 function placeOf({ name, parts }) {
@@ -32,7 +33,9 @@ export default function Session({ route }) {
   const place = placeOf(route);
   const base = `v1/sessions/${encodeURIComponent(place.session)}`;
   const head = useData(`${base}/ccs`);
-  const turns = usePages(`${base}/turns`, { limit: 50 }, { next: "next_cursor", key: "cursor" });
+  const [before, setBefore] = useState(null);
+  const ask = { limit: PAGE, before };
+  const turns = usePages(`${base}/turns`, ask, { next: "next_cursor", key: "cursor" });
   const rules = useData(`${base}/rules`);
   const reload = () => [head, turns, rules].forEach((each) => each.reload());
   const stream = useReloads(head.data ? place.session : null, reload);
@@ -40,6 +43,9 @@ export default function Session({ route }) {
   const last = Math.max(head.data?.turn ?? 0, turns.items[0]?.turn ?? 0);
   const turn = place.turn || last;
   useTurnKeys(place, turn, last);
+  // A turn that is not among those shown is read with its neighbours.
+  const isShown = !turns.items.length || turns.items.some((each) => each.turn === turn);
+  useEffect(() => isShown || setBefore(pageAround(turn, last, PAGE)), [isShown, turn]);
 
   const undo = () => post(`${base}/undo`, undefined, { query: { turn: last } }).then(reload);
   const Panel = PANELS[place.tab] ?? State;
@@ -51,6 +57,9 @@ export default function Session({ route }) {
         <a href=${href(["sessions"], { app: place.app, user: place.user })}>${t("Sessions")}</a>
         <h1 class="mono">${place.session}</h1>
         <${Tag}>${t("turn {turn} of {last}", { turn, last })}</${Tag}>
+        ${last > PAGE && html`<input type="number" class="jump" min="1" max=${last} value=${turn}
+          aria-label=${t("Go to turn")} title=${t("Go to turn")} onChange=${({ target }) =>
+            target.checkValidity() && target.value && go(placed({ ...place, turn: target.value }))} />`}
         <${Connection} state=${stream} />
         <span class="grow"></span>
         <${Raw} path=${`${base}/ccs`} />
@@ -59,7 +68,7 @@ export default function Session({ route }) {
       </div>
       ${!isNew && html`<${Failure} error=${head.error} reload=${reload} />`}
       <div class="split">
-        <${Chat} ...${shared} onPick=${(n) => go(placed({ ...place, turn: n }))} />
+        <${Chat} ...${shared} isNewest=${before === null} onPick=${(n) => go(placed({ ...place, turn: n }))} />
         <section class="memory" aria-label=${t("Memory")}>
           <${Tabs} label=${t("Memory")} current=${place.tab}
             tabs=${Object.entries(TITLES).map(([id, title]) => ({
@@ -112,10 +121,7 @@ export const Connection = ({ state }) =>
   STREAMS[state] && html`<${Tag} kind=${STREAMS[state]}>${t(state)}</${Tag}>`;
 
 function Delete({ base, place, disabled }) {
-  const erase = async () => {
-    if (!confirm(t("Delete the session with all its memory? This cannot be undone."))) return;
-    await call("DELETE", base);
-    go(["sessions"], { app: place.app, user: place.user });
-  };
-  return html`<${Act} kind="quiet danger" disabled=${disabled} action=${erase}>${t("Delete")}</${Act}>`;
+  const erase = () => call("DELETE", base).then(() => go(["sessions"], { app: place.app, user: place.user }));
+  return html`<${Act} kind="quiet danger" disabled=${disabled} action=${erase}
+    sure=${t("Delete the session with all its memory? This cannot be undone.")}>${t("Delete")}</${Act}>`;
 }

@@ -2,7 +2,7 @@
 
 import { html, useState } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
-import { useData, usePages } from "../lib/data.js";
+import { pageAround, useData, usePages } from "../lib/data.js";
 import { number, when } from "../lib/format.js";
 import { List, TextDiff } from "../lib/diff.js";
 import { t } from "../lib/i18n.js";
@@ -113,12 +113,8 @@ const Repairs = ({ repairs }) => html`
 `;
 
 function Journal({ base, newest, version, reload, onPick }) {
-  const journal = usePages(`${base}/ccs/history`, { limit: 20 });
-  const restore = async (to) => {
-    if (!confirm(t("Go back to version {version}, as a new version?", { version: to }))) return;
-    await post(`${base}/rollback`, { version: to });
-    reload();
-  };
+  const journal = usePages(`${base}/ccs/history`, { limit: 20, before: pageAround(version, newest, 20) });
+  const restore = (to) => post(`${base}/rollback`, { version: to }).then(reload);
   return html`
     <h2>${t("Journal")}</h2>
     <table class="list compact">
@@ -135,7 +131,8 @@ function Journal({ base, newest, version, reload, onPick }) {
             <td class="clip muted">${entry.diff.changes.map(({ field }) => t(FIELDS[field])).join(", ")}</td>
             <td class="nowrap muted">${when(entry.created_at)}</td>
             <td>${entry.version !== newest &&
-              html`<${Act} kind="quiet" action=${() => restore(entry.version)}>${t("Restore")}</${Act}>`}</td>
+              html`<${Act} kind="quiet" action=${() => restore(entry.version)}
+                sure=${t("Go back to version {version}, as a new version?", entry)}>${t("Restore")}</${Act}>`}</td>
           </tr>
         `)}
       </tbody>
