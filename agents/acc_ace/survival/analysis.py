@@ -6,7 +6,7 @@ led to is unknown (the source's measures, and its component 6).
 """
 
 from collections import Counter, defaultdict, deque
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from copy import deepcopy
 from itertools import accumulate
 from typing import Final, TypeVar
@@ -25,6 +25,7 @@ _GRADES: Final = 1_000
 """Estimates of danger are told apart to the thousandth."""
 
 _Key = TypeVar("_Key", bound=Hashable)
+_Sum = TypeVar("_Sum", int, float)
 
 
 def analyse(snapshots: Iterable[LoopSnapshot]) -> RunAnalysis:
@@ -42,7 +43,7 @@ class RunMeasures:
         self._sums, self._rewards = defaultdict[str, float](float), defaultdict[str, float](float)
         self._deaths, self._notes = Counter[str](), Counter[tuple[str, str]]()
         self._changes = Counter[tuple[str, str]]()
-        self._best = Episode(score=float("-inf"))
+        self._best = dict.fromkeys(("ticks", "steps", "score"), float("-inf"))
         self._newest: deque[Episode] = deque(maxlen=_EPISODES)
         self._forecast, self._alerts = _Forecast(), _Alerts()
         self._series = defaultdict[str, _Series](_Series)
@@ -57,18 +58,22 @@ class RunMeasures:
         self._life = _after(self._life, snapshot)
         for name in ("calls", "tokens"):
             self._sums[name] += getattr(snapshot, name)
-        for name, value in _rewards(snapshot):
-            if name in self._rewards or len(self._rewards) < _NAMES:
-                self._rewards[name] += value
+        board = snapshot.scoreboard
+        parts = {f"external {name}": value for name, value in board.external.items()}
+        parts |= {f"intrinsic {name}": value for name, value in board.intrinsic.items()}
+        for name, value in {**parts, "total": board.total}.items():
+            _count(self._rewards, name, value)
         for change in snapshot.playbook:
-            _count(self._changes, (change.section or "(none)", change.outcome))
+            _count(self._changes, (change.section or "(none)", change.outcome), 1)
         for note in snapshot.logs:
             if note.log == "meta":
-                _count(self._notes, (note.about, note.text))
+                _count(self._notes, (note.about, note.text), 1)
         self._alerts.add(snapshot)
         for step in snapshot.steps:
             self._forecast.add(step, snapshot.threshold)
-        for name, value in _plotted(snapshot):
+        life = snapshot.body.life / max(1, snapshot.body.most_life)
+        plotted = {"life": life, "fear": snapshot.fear, "bits": snapshot.curiosity}
+        for name, value in {**plotted, "reward": board.total}.items():
             self._series[name].add(value)
 
     def result(self) -> RunAnalysis:
@@ -79,19 +84,16 @@ class RunMeasures:
 
     def _end(self) -> None:
         """Close the current episode."""
-        life, best, self._life = self._life, self._best, Episode()
+        life, self._life = self._life, Episode()
         self._forecast.end()
         self._newest.append(life)
         self._series["steps"].add(life.steps)
         self._sums["lives"] += 1
         for name in ("ticks", "steps", "cells", "bits", "score"):
             self._sums[name] += getattr(life, name)
-        _count(self._deaths, life.died_of or "(alive)")
-        self._best = Episode(
-            ticks=max(best.ticks, life.ticks),
-            steps=max(best.steps, life.steps),
-            score=max(best.score, life.score),
-        )
+        for name, most in self._best.items():
+            self._best[name] = max(most, getattr(life, name))
+        _count(self._deaths, life.died_of or "(alive)", 1)
 
     def _result(self) -> RunAnalysis:
         last, sums = self._last, self._sums
@@ -107,10 +109,10 @@ class RunMeasures:
             steps=steps,
             mean_ticks=_share(ticks, lives),
             mean_steps=_share(steps, lives),
-            best_ticks=self._best.ticks,
-            best_steps=self._best.steps,
+            best_ticks=int(self._best["ticks"]),
+            best_steps=int(self._best["steps"]),
             mean_score=_share(sums["score"], lives),
-            best_score=self._best.score,
+            best_score=self._best["score"],
             deaths=dict(self._deaths.most_common()),
             **self._forecast.result(),
             **self._alerts.result(),
@@ -126,21 +128,6 @@ class RunMeasures:
             newest=tuple(self._newest),
             series={name: tuple(series.points) for name, series in self._series.items()},
         )
-
-
-def _rewards(snapshot: LoopSnapshot) -> Iterator[tuple[str, float]]:
-    """The tick's rewards by part and in all."""
-    board = snapshot.scoreboard
-    yield from ((f"external {name}", value) for name, value in board.external.items())
-    yield from ((f"intrinsic {name}", value) for name, value in board.intrinsic.items())
-    yield "total", board.total
-
-
-def _plotted(snapshot: LoopSnapshot) -> Iterator[tuple[str, float]]:
-    yield "life", snapshot.body.life / max(1, snapshot.body.most_life)
-    yield "fear", snapshot.fear
-    yield "bits", snapshot.curiosity
-    yield "reward", snapshot.scoreboard.total
 
 
 def _after(life: Episode, snapshot: LoopSnapshot) -> Episode:
@@ -231,12 +218,12 @@ class _Alerts:
         """Note the causes and the touches of a tick."""
         for entry in snapshot.logs:
             if entry.log == "alert":
-                _count(self._causes, entry.about.casefold())
+                _count(self._causes, entry.about.casefold(), 1)
         # Thirst and hunger are no cause of a step, but what an episode died of.
         met = [(step.cause, step.life < 0) for step in snapshot.steps]
         for cause, does_harm in (*met, (snapshot.died_of, True)):
             if cause:
-                _count(self._met, cause.casefold())
+                _count(self._met, cause.casefold(), 1)
                 _count(self._harms, cause.casefold(), does_harm)
 
     def result(self) -> dict[str, object]:
@@ -269,8 +256,8 @@ class _Series:
             self.points, self._stride = self.points[::2], 2 * self._stride
 
 
-def _count(counter: Counter[_Key], name: _Key, by: int = 1) -> None:
-    """Add to a counter of _NAMES names at most."""
+def _count(counter: dict[_Key, _Sum], name: _Key, by: _Sum) -> None:
+    """Add to a count or a sum of _NAMES names at most."""
     if name in counter or len(counter) < _NAMES:
         counter[name] += by
 

@@ -27,8 +27,7 @@ from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
 from acc_ace.survival.fear import Curiosity, Fear
 from acc_ace.survival.memory_manager import MemoryManager, cause_of
 from acc_ace.survival.planner import Beliefs
-from acc_ace.survival.result_formatter import report
-from acc_ace.survival.reward_synthesizer import RewardSynthesizer
+from acc_ace.survival.reward_synthesizer import RewardSynthesizer, report
 from acc_ace.survival.state_formatter import SYMBOLS, bearing, render, view_rows
 from acc_ace.survival.world import Observation, Touch, World
 from acc_ace.survival.world_rules import ACTIONS, CREATURES, KINDS, Nature, action_of

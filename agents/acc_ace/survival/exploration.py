@@ -79,7 +79,7 @@ class ExplorationMap:
     def observe(self, observation: Observation) -> int:
         """Take an observation in, one for each step; returns how many cells are new."""
         self.step += 1
-        row, column = self.place = _cell(observation["place"])
+        row, column = self.place = tuple(observation["place"].tolist())
         span = 2 * self.sizes.sight + 1
         window = self._terrain[row : row + span, column : column + span]
         seen = observation["terrain"]
@@ -90,12 +90,10 @@ class ExplorationMap:
 
     def _remember(self, things: Codes, lit: Codes) -> None:
         row, column = self.place
+        seen = _codes(things, ("", *KINDS)).items()
+        shown = {(row + south, column + east): (kind, 0) for (south, east), kind in seen}
+        self._places |= shown
         corner = (row - self.sizes.sight, column - self.sizes.sight)
-        shown = set()
-        for south, east in np.argwhere(things).tolist():
-            cell = (corner[0] + south, corner[1] + east)
-            shown.add(cell)
-            self._places[cell] = (KINDS[int(things[south, east]) - 1], 0)
         for cell, (kind, ripe) in self._places.items():
             south, east = cell[0] - corner[0], cell[1] - corner[1]
             inside = 0 <= south < len(lit) and 0 <= east < len(lit)
@@ -185,11 +183,7 @@ def outlook(
         terrain=_codes(observation["terrain"], TERRAIN),
         things=things,
         creatures=creatures,
-        approaching=frozenset(
-            (south, east)
-            for south, east in creatures
-            if headings.get((south, east)) in towards((-south, -east))
-        ),
+        approaching=frozenset(cell for cell in creatures if headings.get(cell) in towards(cell)),
         places=places,
         safe=relative(ground.safe()),
         frontier=relative(ground.frontier()),
@@ -206,11 +200,6 @@ def _codes(view: Codes, names: tuple[str, ...]) -> dict[Cell, str]:
     rows, columns = np.nonzero(view)
     cells = zip((rows - middle).tolist(), (columns - middle).tolist(), strict=True)
     return dict(zip(cells, map(names.__getitem__, view[rows, columns].tolist()), strict=True))
-
-
-def _cell(array: Codes) -> Cell:
-    row, column = array.tolist()
-    return row, column
 
 
 class Way(NamedTuple):
@@ -245,7 +234,9 @@ class Ways:
     def _explore(self) -> Collection[Cell]:
         """Find all ways; returns the cells beside ground out of sight."""
         terrain, found = self._terrain, self.found
-        perils = self._perils()
+        span = range(-CHASED, CHASED + 1)
+        near = [(row + s, col + e) for row, col in self._threats for s, e in product(span, span)]
+        perils = {cell: self.peril(cell) for cell in near}
         prices = {cell: COSTS[code] for cell, code in terrain.items() if code in COSTS}
         rim: dict[Cell, None] = {}
         queue = [(0, 0, (0, 0), (0, 0), "")]
@@ -266,12 +257,6 @@ class Ways:
                     price += PENALTY * max(self._reach(time) - perils[onto], 0)
                 heappush(queue, (cost + price, time, onto, cell, name))
         return rim
-
-    def _perils(self) -> dict[Cell, int]:
-        """Steps of the nearest threat to the cells that are near one."""
-        span = range(-CHASED, CHASED + 1)
-        cells = [(row + s, col + e) for row, col in self._threats for s, e in product(span, span)]
-        return {cell: self.peril(cell) for cell in cells}
 
     def _reach(self, time: int) -> int:
         """From how many steps a threat may reach the body by then."""

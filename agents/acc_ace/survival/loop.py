@@ -29,7 +29,7 @@ from acc_ace.schemas.survival import LogEntry, LoopSettings, LoopSnapshot, Plan
 from acc_ace.survival.core_thinker import CoreThinker, Moment, log_lines, thinker_settings
 from acc_ace.survival.episode import Episode
 from acc_ace.survival.execution_engine import Acted, ExecutionEngine
-from acc_ace.survival.memory_manager import meta_entry, meta_note, meta_notes
+from acc_ace.survival.memory_manager import meta_entry, meta_note, newest_note
 from acc_ace.survival.policy_model import beliefs_of
 from acc_ace.survival.safety_sentinel import SafetySentinel, moved_threshold
 from acc_ace.survival.snapshots import SettingsPort
@@ -176,13 +176,13 @@ class Survivor:
     async def _begin(self, students: Students) -> "_Life":
         """The first episode that has not ended, lived again up to its last commit."""
         container, options = self.container, self.options
-        notes = await meta_notes(container, options.key(0), options.run)
-        number = max(notes, default=0) + 1
+        ended, notes = await newest_note(container, options.key(0), options.run)
+        number = ended + 1
         key = options.key(number)
         if number > 1:
             await _retire(container, options.key(number - 1))
         await RuleService(container).found(key, goal=GOAL, rules=options.rules)
-        life = _Life(self, number, students, list(notes.values()))
+        life = _Life(self, number, students, notes)
         await life.rebuild()
         return life
 

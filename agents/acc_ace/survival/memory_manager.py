@@ -4,7 +4,7 @@ The alert log has dangers (cause, condition, avoidance), the exploration log wha
 what is unexplored, the meta notes how an episode changed the policy. A cause that is met again
 replaces its artifact, with a higher count. So a session has at most 25 artifacts: 15 alerts of what
 was felt (ten kinds, two creatures, lava, hunger, thirst), MOST_SAID of what the thinker warned of,
-and two of exploration; a run has MOST_META notes. Alerts and exploration end with the episode.
+and two of exploration; a run has one note. Alerts and exploration end with the episode.
 """
 
 from collections import Counter
@@ -23,9 +23,6 @@ from acc_ace.text.tokens import clip_tokens
 
 MOST_SAID: Final = 8
 """Warnings of the thinker about causes that the body has not felt; more replace the oldest."""
-
-MOST_META: Final = 1
-"""Meta notes of a run; more replace the oldest."""
 
 _UNEXPLORED, _NEXT = "exploration:unexplored", "; next "
 _BEWARE: Final = "keep away from it"
@@ -191,9 +188,9 @@ def _artifact_of(name: str) -> str:
 
 
 def meta_note(key: SessionKey, run: str, episode: int, text: str, at: datetime) -> Artifact:
-    """The note of an episode that has ended; later episodes recall it."""
+    """The note of an episode that has ended; the next one recalls it."""
     return Artifact(
-        artifact_id=_meta_id(run, episode),
+        artifact_id=_meta_id(run),
         content=f"episode {episode}: {clip_tokens(one_line(text), _NOTE_TOKENS)}",
         source=f"{LOG}meta",
         created_at=at,
@@ -210,14 +207,13 @@ def meta_entry(note: Artifact) -> LogEntry:
     return LogEntry(log="meta", about=about, text=text)
 
 
-async def meta_notes(container: Container, key: SessionKey, run: str) -> dict[int, Artifact]:
-    """The meta notes of a run by episode, oldest first. Raises StoreError."""
-    slots = [
-        await container.artifacts.get(key.tenant, _meta_id(run, slot)) for slot in range(MOST_META)
-    ]
-    notes = {int(note.content.split(":")[0].split()[1]): note for note in slots if note}
-    return dict(sorted(notes.items()))
+async def newest_note(
+    container: Container, key: SessionKey, run: str
+) -> tuple[int, list[Artifact]]:
+    """The episode of a run that ended last, 0 for none, and its note. Raises StoreError."""
+    note = await container.artifacts.get(key.tenant, _meta_id(run))
+    return (int(note.content.split(":")[0].split()[1]), [note]) if note else (0, [])
 
 
-def _meta_id(run: str, episode: int) -> str:
-    return f"meta:{episode % MOST_META}@{run}"
+def _meta_id(run: str) -> str:
+    return f"meta:0@{run}"

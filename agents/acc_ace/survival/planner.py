@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from itertools import permutations, product
 from typing import Literal, NamedTuple
 
-from acc_ace.schemas.survival import MOST_STEPS, Cell
+from acc_ace.schemas.survival import MOST_STEPS, Body, Cell
 from acc_ace.survival.exploration import Outlook, Ways
 from acc_ace.survival.world_rules import FED, Nature, apart
 
@@ -97,12 +97,9 @@ class _Moment:
 
     def __init__(self, outlook: Outlook, beliefs: Beliefs, boldness: float) -> None:
         self.outlook, self.body, self.boldness = outlook, outlook.body, boldness
-        body = outlook.body
-        self.points = {Nature.WATER: body.water, Nature.FOOD: body.food}
-        self.levels = {
-            Nature.WATER: body.water / body.most_water,
-            Nature.FOOD: body.food / body.most_food,
-        }
+        self.points = {Nature.WATER: self.body.water, Nature.FOOD: self.body.food}
+        share = shares(outlook.body)
+        self.levels = {Nature.WATER: share["water"], Nature.FOOD: share["food"]}
         self.lowest = min(self.levels.values())
         self._natures = {
             name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
@@ -269,3 +266,12 @@ def _explore(moment: _Moment) -> _Goal | None:
 
 _WISHES = (_need, _heal, _learn, _shelter, _explore)
 """What to do, the most pressing first."""
+
+
+def shares(body: Body) -> dict[str, float]:
+    """Life, food and water as shares of their maxima."""
+    return {
+        "life": body.life / body.most_life,
+        "food": body.food / body.most_food,
+        "water": body.water / body.most_water,
+    }

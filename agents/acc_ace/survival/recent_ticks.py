@@ -21,6 +21,7 @@ from acc_ace.container import Container
 from acc_ace.errors import StoreError
 from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.schemas.survival import LoopSnapshot, StepRecord
+from acc_ace.survival.snapshots import body_in_words
 from acc_ace.text.similarity import content_words
 from acc_ace.text.tokens import clip_tokens
 
@@ -130,15 +131,14 @@ def told_tick(tick: LoopSnapshot) -> str:
 
     One sentence, so that a reader of sentences has it whole; the reflection is the next one.
     """
-    body, plan = tick.body, tick.plan
+    plan = tick.plan
     aim = " ".join(plan.objective.split()).rstrip(".")
     parts = [
         f"In tick {tick.tick} of episode {tick.episode} I chose to {_done(tick.steps)}, "
         f"because I wanted this: {aim or 'nothing stated'}",
         *filter(None, map(_trouble, tick.steps)),
         f"it made me die ({tick.died_of})" if tick.died_of else "",
-        f"then I had life {body.life}/{body.most_life}, food {body.food}/{body.most_food}, "
-        f"water {body.water}/{body.most_water}, fear {tick.fear:.2f}",
+        f"then I had {body_in_words(tick.body)}, fear {tick.fear:.2f}",
     ]
     reflection = f" I thought of the tick before: {plan.reflection}" if plan.reflection else ""
     return clip_tokens(f"{'; '.join(filter(None, parts))}.{reflection}", _TOKENS)

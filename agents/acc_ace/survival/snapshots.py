@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from acc_ace.errors import InputError, StoreError, first_problem
-from acc_ace.schemas.survival import SNAPSHOT_VERSION, LoopSettings, LoopSnapshot
+from acc_ace.schemas.survival import SNAPSHOT_VERSION, Body, LoopSettings, LoopSnapshot
 
 LONGEST_LINE: Final = 1_000_000
 """Bytes of the longest line that is read; a tick has some thousands."""
@@ -190,3 +190,11 @@ class SettingsPort:
 def _release(waiter: "asyncio.Future[None]") -> None:
     if not waiter.done():
         waiter.set_result(None)
+
+
+def body_in_words(body: Body) -> str:
+    """Such as 'life 8/12, food 22/40, water 14/30'."""
+    return (
+        f"life {body.life}/{body.most_life}, food {body.food}/{body.most_food}, "
+        f"water {body.water}/{body.most_water}"
+    )

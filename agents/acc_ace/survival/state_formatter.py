@@ -11,8 +11,7 @@ from typing import Final
 from acc_ace.errors import InputError
 from acc_ace.schemas.survival import Body, Cell, LoopSettings
 from acc_ace.survival.exploration import Outlook
-from acc_ace.survival.planner import Beliefs
-from acc_ace.survival.reward_synthesizer import shares
+from acc_ace.survival.planner import Beliefs, shares
 from acc_ace.survival.world_rules import GAINS, Nature, apart
 from acc_ace.text.tokens import clip_tokens, estimate_tokens
 

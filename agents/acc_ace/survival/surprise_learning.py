@@ -24,6 +24,7 @@ from acc_ace.schemas.survival import LoopSnapshot, PlaybookChange, StepRecord
 from acc_ace.survival.fear import effect_of
 from acc_ace.survival.planner import Held
 from acc_ace.survival.policy_model import stances
+from acc_ace.survival.snapshots import body_in_words
 from acc_ace.survival.world_rules import CREATURES, GAINS, Nature, used_in
 from acc_ace.turn.learning_step import Roles, TurnOutcome, curation_context, learn
 
@@ -93,18 +94,16 @@ class SurpriseLearning:
         if self.container.settings.learning == "off":
             return Lessons()
         used = [bullet for bullet in playbook.bullets if bullet.id in snapshot.plan.bullet_ids]
-        total = Lessons()
+        asked = []
         for surprise in surprises(snapshot.steps):
             self._met[surprise.kind, surprise.about] += 1
+            is_told_at_the_end = snapshot.over and surprise.about == snapshot.died_of
+            if self._is_asked(surprise) and not is_told_at_the_end:
+                asked.append(surprise)
+        total = Lessons()
+        for surprise in (*asked, *([_end(snapshot)] if snapshot.over else [])):
             own = [bullet for bullet in used if surprise.about in bullet.content.casefold()]
-            if self._is_asked(surprise) and not (
-                snapshot.over and surprise.about == snapshot.died_of
-            ):
-                total = _plus(total, await self._learn(snapshot, state, surprise, own))
-        if snapshot.over:
-            end = _end(snapshot)
-            own = [bullet for bullet in used if not end.about or end.about in bullet.content]
-            total = _plus(total, await self._learn(snapshot, state, end, own))
+            total = _plus(total, await self._learn(snapshot, state, surprise, own))
         return total
 
     def _is_asked(self, surprise: Surprise) -> bool:
@@ -198,15 +197,14 @@ def question(snapshot: LoopSnapshot, surprise: Surprise) -> str:
 
     Texts of the world are left out: words of signs are nobody's lesson.
     """
-    body, board, plan = snapshot.body, snapshot.scoreboard, snapshot.plan
+    board, plan = snapshot.scoreboard, snapshot.plan
     history = ", ".join(f"{name} {value:+.2f}" for name, value in board.averages.items() if value)
     steps = "; ".join(f"{each.done} ({each.status})" for each in snapshot.steps if each.done)
     light = "night" if snapshot.is_night else "day"
     return (
         "A body lives in a grid world whose things have natures that only experience shows.\n"
         f"Tick {snapshot.tick} of episode {snapshot.episode}, {light}: "
-        f"life {body.life}/{body.most_life}, food {body.food}/{body.most_food}, "
-        f"water {body.water}/{body.most_water}, fear {snapshot.fear:.2f}, "
+        f"{body_in_words(snapshot.body)}, fear {snapshot.fear:.2f}, "
         f"threshold {snapshot.threshold:.2f}.\n"
         f"Moving averages of rewards: {history or 'none'}.\n"
         f"Plan: risk {plan.risk:.2f}, expected reward {plan.expected_reward:+.2f}; "

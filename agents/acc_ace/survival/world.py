@@ -32,7 +32,6 @@ from acc_ace.survival.world_rules import (
     THICKET,
     THICKET_COST,
     Codes,
-    Creature,
     Nature,
     Rules,
     Sizes,
@@ -71,7 +70,7 @@ class Touch(NamedTuple):
 class _Creature:
     """A creature: where it is and heads, for how many steps it chases or has lost interest."""
 
-    kind: Creature
+    kind: str
     at: Cell
     heading: str = ""
     chase: int = 0
@@ -96,12 +95,9 @@ class _Creature:
         if bites or self.chase > STAMINA:
             self.chase, self.sated = 0, SATED
         elif not rests and far > 1:
-            any(self._walk(world, way) for way in towards(self._apart(world)))
-        self.heading = towards(self._apart(world))[0]
+            any(self._walk(world, way) for way in towards(self.at, world._at))
+        self.heading = towards(self.at, world._at)[0]
         return bites
-
-    def _apart(self, world: "World") -> Cell:
-        return world._at[0] - self.at[0], world._at[1] - self.at[1]
 
     def _wander(self, world: "World") -> None:
         if world._step % 2:
@@ -169,9 +165,8 @@ class World(gymnasium.Env[Observation, np.int64]):
             raise InputError(f"an action is a number from 0 to {len(ACTIONS) - 1}, not {action!r}")
         name, before = ACTIONS[int(action)], self._body[0]
         self._step += 1
-        moved = name in MOVES and self._move(name)
         touch = self._use() if name == "use" else None
-        self._tire(moved)
+        self._tire(name in MOVES and self._move(name))
         hits = self._hurt()
         self._regrow()
         life = self._body[0]
@@ -223,8 +218,7 @@ class World(gymnasium.Env[Observation, np.int64]):
         return Touch(kind, *self._change(*change))
 
     def _tire(self, moved: bool) -> None:
-        thicket = moved and bool(self._terrain[self._at] == THICKET)
-        cost = 1 + THICKET_COST * thicket
+        cost = 1 + THICKET_COST * (moved and bool(self._terrain[self._at] == THICKET))
         life, food, water = self._body
         starved = not (food and water)
         fed = food >= FED * self._most[1] and water >= FED * self._most[2]
@@ -253,8 +247,8 @@ class World(gymnasium.Env[Observation, np.int64]):
                 cell = (south + sight, east + sight)
                 creatures[cell] = CREATURES.index(each.kind) + 1
                 headings[cell] = HEADINGS.index(each.heading)
-                if each.heading in towards((-south, -east)):
-                    danger = max(danger, 1 / max(abs(south) + abs(east), 1))
+                if each.heading in towards((south, east)):
+                    danger = max(danger, 1 / max(apart((south, east)), 1))
         unknown = float((lit & ~self._seen[window]).sum() / lit.sum())
         self._seen[window] |= lit
         length = self.sizes.day + self.sizes.night
@@ -275,11 +269,10 @@ class World(gymnasium.Env[Observation, np.int64]):
         }
 
     def _info(self, touch: Touch | None, hits: tuple[Touch, ...]) -> dict[str, Any]:
-        reach = self.sizes.sight
         near = [
             text
             for (row, column), text in self._signs.items()
-            if max(abs(row - self._at[0]), abs(column - self._at[1])) <= reach
+            if max(abs(row - self._at[0]), abs(column - self._at[1])) <= self.sizes.sight
         ]
         return {"touch": touch, "hits": hits, "signs": tuple(near)}
 

@@ -31,7 +31,7 @@ KINDS: Final = (
 """The kinds of things; number n has the code n + 1 in a view."""
 
 Creature = Literal["wolf", "crow"]
-CREATURES: Final[tuple[Creature, ...]] = get_args(Creature)
+CREATURES: Final[tuple[str, ...]] = get_args(Creature)
 """The kinds of creatures, in the order of their codes. One of them hunts."""
 
 TERRAIN: Final = ("unseen", "plain", "rock", "thicket", "lava", "safe")
@@ -88,7 +88,7 @@ class Rules(Value):
     """The nature of each kind, and the creature that hunts; the other one is harmless."""
 
     natures: Mapping[str, Nature]
-    hunter: Creature = CREATURES[0]
+    hunter: Creature = "wolf"
 
     @field_validator("natures")
     @classmethod
@@ -104,7 +104,8 @@ class Rules(Value):
         deal = random.Random(seed)  # noqa: S311 (a world, no secret)
         deal.shuffle(dealt)
         hunter = deal.choice(CREATURES)
-        return cls(natures=dict(zip(KINDS, dealt, strict=True)), hunter=hunter)
+        natures = dict(zip(KINDS, dealt, strict=True))
+        return cls.model_validate({"natures": natures, "hunter": hunter})
 
 
 class Sizes(Value):
@@ -214,9 +215,9 @@ def beside(cell: Cell, way: str) -> Cell:
     return cell[0] + MOVES[way][0], cell[1] + MOVES[way][1]
 
 
-def towards(apart: Cell) -> list[str]:
-    """The directions that shorten a distance (south, east), the longer side first."""
-    south, east = apart
+def towards(start: Cell, end: Cell = (0, 0)) -> list[str]:
+    """The directions that lead from a cell nearer to another, along the longer side first."""
+    south, east = end[0] - start[0], end[1] - start[1]
     ways = [
         (abs(south), "south" if south > 0 else "north"),
         (abs(east), "east" if east > 0 else "west"),

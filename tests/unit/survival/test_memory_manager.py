@@ -12,7 +12,7 @@ from acc_ace.schemas.base import Authority, SessionKey
 from acc_ace.schemas.survival import AlertUpdate, Plan, StepRecord
 from acc_ace.survival.core_thinker import log_lines
 from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
-from acc_ace.survival.memory_manager import MOST_SAID, MemoryManager, meta_note, meta_notes
+from acc_ace.survival.memory_manager import MOST_SAID, MemoryManager, meta_note, newest_note
 from acc_ace.survival.policy_model import beliefs_of
 from acc_ace.survival.world import World
 from acc_ace.survival.world_rules import CREATURES, KINDS, Nature, Rules
@@ -126,9 +126,7 @@ async def test_a_run_keeps_its_newest_meta_note() -> None:
     container = build_container(Settings(store="memory"))
     for episode in (1, 2, 3):
         await container.artifacts.add([meta_note(KEY, "run-7", episode, "died of a wolf", AT)])
-    notes = await meta_notes(container, KEY, "run-7")
-    assert [(number, note.content) for number, note in notes.items()] == [
-        (3, "episode 3: died of a wolf")
-    ]
-    assert await meta_notes(container, KEY, "run-8") == {}
+    number, [note] = await newest_note(container, KEY, "run-7")
+    assert (number, note.content) == (3, "episode 3: died of a wolf")
+    assert await newest_note(container, KEY, "run-8") == (0, [])
     await container.close()

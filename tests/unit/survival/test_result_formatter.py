@@ -3,7 +3,7 @@
 import pytest
 
 from acc_ace.schemas.survival import Scoreboard
-from acc_ace.survival.result_formatter import SIGNS, report
+from acc_ace.survival.reward_synthesizer import SIGNS, report
 from acc_ace.survival.world_rules import SIGNS as TEXTS
 from acc_ace.text.tokens import estimate_tokens
 from tests.unit.survival.moments import WELL, made, moment

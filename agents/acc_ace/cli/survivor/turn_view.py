@@ -8,7 +8,8 @@ from rich.live import Live
 from rich.table import Table
 
 from acc_ace.cli.output import Lines, printable
-from acc_ace.schemas.survival import Body, LoopSnapshot, StepRecord
+from acc_ace.schemas.survival import LoopSnapshot, StepRecord
+from acc_ace.survival.snapshots import body_in_words
 
 _EVERY: Final = 10
 """Ticks between lines when the output is no terminal."""
@@ -39,7 +40,7 @@ def turn_line(tick: LoopSnapshot) -> str:
     """A tick in one line."""
     end = f", died of {tick.died_of}" if tick.died_of else ""
     return (
-        f"episode {tick.episode}, tick {tick.tick} (step {tick.step}): {_body(tick.body)}, "
+        f"episode {tick.episode}, tick {tick.tick} (step {tick.step}): {body_in_words(tick.body)}, "
         f"reward {tick.scoreboard.total:+.2f}, score {tick.scoreboard.score:.1f}, "
         f"fear {tick.fear:.2f}, curiosity {tick.curiosity:.2f} bits{end}"
     )
@@ -72,13 +73,6 @@ def turn_view(tick: LoopSnapshot) -> RenderableType:
         Lines(*((f"{name}: {text}", "") for name, text in words_of(tick))),
     )
     return Group(Lines((turn_line(tick), "bold")), grid, Lines((legend_of(tick), "dim")))
-
-
-def _body(body: Body) -> str:
-    return (
-        f"life {body.life}/{body.most_life}, food {body.food}/{body.most_food}, "
-        f"water {body.water}/{body.most_water}"
-    )
 
 
 def _steps(steps: Iterable[StepRecord]) -> str:
