@@ -18,9 +18,9 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 71_350  # target 35,000
-FILES: Final = 454  # target 220
-MODULES_IN_A_ROOM: Final = 21  # target 18; the survivor's components are a module each
+LINES: Final = 71_490  # target 35,000
+FILES: Final = 453  # target 220
+MODULES_IN_A_ROOM: Final = 18
 LINES_IN_A_FILE: Final = 469  # target 300
 FILES_OVER_THE_TARGET: Final = 31  # target 0
 TARGET_LINES_IN_A_FILE: Final = 300
@@ -33,9 +33,9 @@ TURN_WRITES: Final = 4
 
 ROOMS: Final = {
     # room: lines that hold today; the target is beside them
-    "adk": 7_740,  # 2,500
+    "adk": 7_770,  # 2,500
     "cockpit": 1_090,  # 900
-    "cli": 6_105,  # 2,800
+    "cli": 6_285,  # 2,800
     "gates": 3_415,  # 1,600
     "lab": 775,  # 1,200
     "learning": 1_605,  # 700
@@ -44,10 +44,10 @@ ROOMS: Final = {
     "playbook": 4_630,  # 4,300
     "rules_model": 4_095,  # 2,600
     "schemas": 3_485,  # 1,700
-    "server": 4_495,  # 2,400
+    "server": 4_610,  # 2,400
     "storage": 8_090,  # 3,700
     "strategies": 600,  # 700
-    "survival": 4_445,  # 2,500
+    "survival": 4_260,  # 2,500
     "text": 6_915,  # 2,900
     "turn": 4_835,  # 2,000
 }
