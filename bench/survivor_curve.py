@@ -63,8 +63,13 @@ def oracle(seed: int, episode: int, steps: int) -> int:
     return survivor_life(seed, Sizes(steps=steps), mind, layout=100_003 * seed + episode).steps
 
 
-def interval(values: Sequence[T], of: Callable[[Sequence[T]], float] = mean) -> tuple[float, float]:
-    """Bootstrap of a figure over worlds."""
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """95 % of the mean of values, one of each world, in a bootstrap over worlds."""
+    return interval_of(mean, values)
+
+
+def interval_of(of: Callable[[Sequence[T]], float], values: Sequence[T]) -> tuple[float, float]:
+    """The same for another measure than the mean."""
     chance = random.Random(0)  # noqa: S311 - a sample, no secret
     drawn = sorted(of(chance.choices(values, k=len(values))) for _ in range(_DRAWS))
     return drawn[int(0.025 * _DRAWS)], drawn[int(0.975 * _DRAWS)]
@@ -101,7 +106,7 @@ def main() -> None:
             pairs = [(steps[after], best[seed, after]) for seed, steps in found.items()]
             shown = []
             for of in (mean_of_ratios, ratio_of_sums):
-                low, high = interval(pairs, of)
+                low, high = interval_of(of, pairs)
                 shown.append(f"{of(pairs):.2f} ({low:.2f} to {high:.2f})")
             print(
                 f"{arm.name:>9} {after:>2}: {'; '.join(shown)}; steps of oracle's",

@@ -20,15 +20,15 @@ PACKAGE: Final = "acc_ace"
 
 LINES: Final = 71_490  # target 35,000
 FILES: Final = 453  # target 220
-MODULES_IN_A_ROOM: Final = 18
+MODULES_IN_A_ROOM: Final = 20  # target 18
 LINES_IN_A_FILE: Final = 469  # target 300
 FILES_OVER_THE_TARGET: Final = 31  # target 0
 TARGET_LINES_IN_A_FILE: Final = 300
 MEDIAN_LINES: Final = 100
-IMPORT_CHAIN: Final = 23  # target 14
+IMPORT_CHAIN: Final = 27  # target 14
 MODULES_BEHIND_THE_PLUGIN: Final = 200  # target 150
 SAME_NAME: Final = 2
-TURN_FILES: Final = 158  # target 90
+TURN_FILES: Final = 159  # target 90
 TURN_WRITES: Final = 4
 
 ROOMS: Final = {

@@ -22,7 +22,7 @@ _STRIDE: Final = 200
 MOST_BEHIND: Final = 1_000
 _TURNS: Final = (CommitKind.COMMIT, CommitKind.KEPT)
 _BULLET: Final = {"origin": True}
-_PRIVATE: Final = {
+_PRIVATE: Final[dict[str, bool | dict[str, bool]]] = {
     **dict.fromkeys(("user", "session", "proposed", "operation", "rationale"), True),
     **dict.fromkeys(("before", "after"), _BULLET),
 }

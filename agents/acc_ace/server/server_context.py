@@ -108,8 +108,8 @@ async def get_app(
     known = app == APP_NAME or await context.container.directory.knows_app(app)
     if known or app in context.hosted:
         return app
-    known = ", ".join(sorted({APP_NAME, *await context.container.erasure.apps(user)}))
-    raise NotFoundError(f"nothing is stored for an app '{app}'; apps with data of yours: {known}")
+    yours = ", ".join(sorted({APP_NAME, *await context.container.erasure.apps(user)}))
+    raise NotFoundError(f"nothing is stored for an app '{app}'; apps with data of yours: {yours}")
 
 
 App = Annotated[str, Depends(get_app)]
