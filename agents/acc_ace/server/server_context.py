@@ -105,8 +105,8 @@ async def get_app(
     ] = APP_NAME,
 ) -> str:
     """The app that the request names, hosted here or stored; raises NotFoundError for another."""
-    known = app == APP_NAME or await context.container.directory.knows_app(app)
-    if known or app in context.hosted:
+    is_known = app == APP_NAME or await context.container.directory.knows_app(app)
+    if is_known or app in context.hosted:
         return app
     known = ", ".join(sorted({APP_NAME, *await context.container.erasure.apps(user)}))
     raise NotFoundError(f"nothing is stored for an app '{app}'; apps with data of yours: {known}")
