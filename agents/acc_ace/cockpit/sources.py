@@ -23,7 +23,7 @@ MOST_BEHIND: Final = 1_000
 _TURNS: Final = (CommitKind.COMMIT, CommitKind.KEPT)
 _PRIVATE: Final[Any] = {
     **dict.fromkeys(("user", "session", "proposed", "operation", "rationale"), True),
-    **dict.fromkeys(("before", "after"), {"origin": True}),
+    **{bullet: {"origin": True} for bullet in ("before", "after")},
 }
 PLAYBOOK: Final = "@playbook"
 RUN: Final = "@run"

@@ -110,7 +110,9 @@ def open_socket(host: str, port: int) -> socket.socket:
             f"ACC_ACE_HOST={host} is not an address of this machine ({error.strerror}); "
             "127.0.0.1 always is"
         ) from error
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol named, asyncio turns off Nagle's algorithm: else each further answer on a
+    # connection waits 40 ms for an acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
