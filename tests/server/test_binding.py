@@ -1,3 +1,4 @@
+import asyncio
 import socket
 
 import pytest
@@ -30,3 +31,20 @@ def test_port_in_use_names_the_setting() -> None:
 def test_port_zero_takes_a_free_one_and_the_url_says_which() -> None:
     with open_socket("127.0.0.1", 0) as listener:
         assert url_of(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+
+
+async def test_answers_do_not_wait_for_an_acknowledgement() -> None:
+    """asyncio turns off Nagle's algorithm for a socket that names its protocol alone."""
+    seen = asyncio.get_running_loop().create_future()
+
+    def connected(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        taken = writer.get_extra_info("socket")
+        seen.set_result(taken.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+        writer.close()
+
+    with open_socket("127.0.0.1", 0) as listener:
+        port = listener.getsockname()[1]
+        async with await asyncio.start_server(connected, sock=listener):
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+            assert await seen
+            writer.close()
