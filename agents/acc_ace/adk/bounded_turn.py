@@ -56,7 +56,7 @@ class TurnTaker(Protocol):
 
 def turn_taker(app: App) -> TurnTaker | None:
     """What takes the turns of an app; None for one without bounded memory."""
-    candidates = (app.root_agent, *app.plugins)
+    candidates: list[object] = [app.root_agent, *app.plugins]
     return next((each for each in candidates if isinstance(each, TurnTaker)), None)
 
 
