@@ -16,7 +16,8 @@ import httpx
 import yaml
 
 from tests.e2e.browser import Browser, BrowserError, find_chromium
-from tests.e2e.processes import ROOT, our_server
+from tests.e2e.processes import BIN, ROOT, environment, our_server, serving
+from tests.fakes.ports import free_port
 
 TALK: Final = ROOT / "examples/incident_en.yaml"
 SESSION: Final = "#/session/acc_ace/user/incident"
@@ -40,6 +41,7 @@ PICTURES: Final = {
 }
 RUN_PICTURES: Final = {"survivor": ("#/survivor", "Survival score", False)}
 SIZE: Final = (1440, 900)
+DEMO_TURN: Final = 44
 PAINTS: Final = 5
 DRAWN: Final = (
     "[...document.querySelectorAll('.chart')].every(each => each.querySelector('canvas'))"
@@ -77,6 +79,31 @@ def _post(url: str, body: object) -> None:
     httpx.post(url, json=body, timeout=120).raise_for_status()
 
 
+@contextmanager
+def played_demo() -> Iterator[str]:
+    """`acc-ace demo`, with every turn played."""
+    port = free_port()
+    command = [str(BIN / "acc-ace"), "demo", "--no-browser", "--pace=0", f"--port={port}"]
+    with tempfile.TemporaryDirectory() as folder:
+        env, log = environment(Path(folder) / "data"), Path(folder) / "demo.log"
+        with serving(command, port=port, env=env, log=log, probe="/healthz") as server:
+            yield server.url
+
+
+def photograph_demo(browser: Browser, url: str, out: Path) -> None:
+    """Write the picture of the demo: its promises kept, the rule of turn 3 forty turns later."""
+    browser.show(width=SIZE[0], height=SIZE[1])
+    browser.open(f"{url}/ui/#/demo")
+    browser.wait(lambda: "12 kept, 0 broken, 0 to come" in browser.text(), "the promises")
+    state = httpx.get(f"{url}/demo/checks").json()
+    place = f"{state['app']}/{state['user']}/{state['session']}/turn/{DEMO_TURN}/state"
+    browser.open(f"{url}/ui/?demo#/demo/{place}")
+    browser.wait(lambda: f"turn {DEMO_TURN} of 50" in browser.text(), "the turn")
+    browser.wait(lambda: "What it is about" in browser.text(), "the state")
+    browser.screenshot(out / "cockpit-demo.png")
+    print(out / "cockpit-demo.png")
+
+
 def photograph(browser: Browser, url: str, out: Path, *, with_run: bool) -> None:
     """Write a picture of each view."""
     for name, (route, text, dark) in {**PICTURES, **(RUN_PICTURES if with_run else {})}.items():
@@ -111,11 +138,16 @@ def main() -> None:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--out", type=Path, default=ROOT / "docs")
+    parser.add_argument("--only", choices=("demo",), help="the first picture alone")
     parser.add_argument("--run", type=Path, help="a run file of the survivor to show, too")
     options = parser.parse_args()
     executable = find_chromium()
     if executable is None:
         raise BrowserError("no Chromium found; install it with: apt-get install chromium")
+    with played_demo() as url, Browser(executable) as browser:
+        photograph_demo(browser, url, options.out)
+    if options.only:
+        return
     with filled_server(options.run) as url:
         measure(executable, url)
         with Browser(executable) as browser:

@@ -17,8 +17,7 @@ from google.genai import types
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.artifact_services import artifact_service, memory_service
-from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated
-from acc_ace.adk.plugin.bounded_memory import BoundedMemoryPlugin
+from acc_ace.adk.bounded_turn import BoundedTurn, TurnRepeated, turn_taker
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import ensure_session, session_deleted_error
 from acc_ace.adk.sessions.create_session_service import open_session_service
@@ -421,13 +420,6 @@ class Conversation:
     def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         wait_s = self._container.settings.limits.turn_wait_s
         return self._container.lock.hold(key, wait_s=wait_s)
-
-
-def turn_taker(app: App) -> BoundedTurn | BoundedMemoryPlugin | None:
-    """What takes the turns of an app and reports them: our root agent, or the memory plugin."""
-    if isinstance(app.root_agent, BoundedTurn):
-        return app.root_agent
-    return next((each for each in app.plugins if isinstance(each, BoundedMemoryPlugin)), None)
 
 
 def _state_of(

@@ -382,7 +382,7 @@ def test_the_page_is_worked_by_keys_alone(browser: Browser, shared: Server) -> N
     browser.press("k", code="KeyK", number=75)
     shows(browser, "turn 3 of 4", "version 3 of 4")
     browser.press("4", code="Digit4", number=52)
-    shows(browser, "c-0001")
+    shows(browser, "Keep always")
     browser.evaluate("document.querySelector('[role=tab][aria-selected=true]').focus()")
     browser.press("ArrowLeft", number=37)
     shows(browser, "version 3 of 4")

@@ -14,6 +14,7 @@ from tests.e2e.browser import Browser
 from tests.e2e.test_cockpit import browser, chromium, click_text, say, shows
 from tests.fakes.confirmed_tool import PAID
 from tests.fakes.hosted_desk import agents_folder
+from tests.fakes.long_session import lengthen, said
 from tests.fakes.loopback import served
 
 __all__ = ["browser", "chromium"]
@@ -107,3 +108,27 @@ def test_an_app_whose_data_alone_is_here_says_so(browser: Browser, url: str) -> 
     browser.open(f"{url}/ui/?bare#/session/bare/user/s")
     say(browser, "Hello.")
     shows(browser, "the app 'bare' has no BoundedMemoryPlugin")
+
+
+def test_any_turn_of_a_long_session_is_shown(browser: Browser, tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, serve_web_interface=False)
+    with served(create_app(build_container(settings))) as url:
+        for text in (RULE, "Aiko leads."):
+            httpx.post(f"{url}/v1/sessions/long/turns", json={"input": text}, timeout=60)
+        lengthen(tmp_path / "memory.db", "long", 3_000)
+        browser.open(f"{url}/ui/#/session/acc_ace/user/long/turn/700/state")
+        shows(browser, "turn 700 of 3000", said(700), said(724), "version 700 of 3000")
+        assert said(3_000) not in browser.text()
+        assert browser.evaluate("document.querySelectorAll('.turn').length") == 50
+        browser.evaluate(
+            "(e => (e.value = 1234, e.dispatchEvent(new Event('change', {bubbles: true}))))"
+            "(document.querySelector('.jump'))"
+        )
+        shows(browser, "turn 1234 of 3000", said(1_234), "version 1234 of 3000")
+        browser.press("k", code="KeyK", number=75)
+        shows(browser, "turn 1233 of 3000")
+        click_text(browser, "To the newest")
+        shows(browser, "turn 3000 of 3000", said(3_000))
+        assert said(1_234) not in browser.text()
+        browser.evaluate("location.hash = location.hash.replace(/turn.*/, 'turn/1500/cost')")
+        shows(browser, "turn 1500 of 3000", said(1_500), "Tokens of a replay")

@@ -1,7 +1,6 @@
 """Serve an app on a free loopback port for the time of a test, and script its replies."""
 
 import asyncio
-import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from fastapi import FastAPI
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from acc_ace.config import Role
+from acc_ace.server.process import open_socket
 
 Json = dict[str, Any]
 
@@ -127,7 +127,7 @@ async def _events(reply: HttpReply, done: str) -> AsyncIterator[bytes]:
 @contextmanager
 def served(app: FastAPI) -> Iterator[str]:
     """Serve an app in a thread; yields its base URL without a slash at the end."""
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = open_socket("127.0.0.1", 0)
     config = uvicorn.Config(
         app, log_config=None, log_level="critical", lifespan="off", ws="none", access_log=False
     )

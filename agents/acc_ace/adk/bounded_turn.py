@@ -2,10 +2,11 @@
 
 import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.apps import App
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event
 from google.adk.models import BaseLlm
@@ -32,6 +33,31 @@ if TYPE_CHECKING:
     from acc_ace.adk.background_learning import BackgroundLearning
 
 logger = logging.getLogger(__name__)
+
+
+@runtime_checkable
+class TurnTaker(Protocol):
+    """What takes the turns of an app and reports them: our root agent, or the memory plugin."""
+
+    @property
+    def records(self) -> TurnRecords:
+        """Where a caller says what it asks of a turn before it runs it."""
+        ...
+
+    @property
+    def maintenance(self) -> SessionMaintenance:
+        """Summarises and offloads sessions after turns."""
+        ...
+
+    async def close(self) -> None:
+        """Stop background work and close the models."""
+        ...
+
+
+def turn_taker(app: App) -> TurnTaker | None:
+    """What takes the turns of an app; None for one without bounded memory."""
+    candidates: list[object] = [app.root_agent, *app.plugins]
+    return next((each for each in candidates if isinstance(each, TurnTaker)), None)
 
 
 class TurnRepeated(Exception):

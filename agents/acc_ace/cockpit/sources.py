@@ -21,10 +21,9 @@ _PAGE: Final = 100
 _STRIDE: Final = 200
 MOST_BEHIND: Final = 1_000
 _TURNS: Final = (CommitKind.COMMIT, CommitKind.KEPT)
-_BULLET: Final = {"origin": True}
 _PRIVATE: Final[dict[str, bool | dict[str, bool]]] = {
     **dict.fromkeys(("user", "session", "proposed", "operation", "rationale"), True),
-    **dict.fromkeys(("before", "after"), _BULLET),
+    **{bullet: {"origin": True} for bullet in ("before", "after")},
 }
 PLAYBOOK: Final = "@playbook"
 RUN: Final = "@run"

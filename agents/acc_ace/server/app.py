@@ -42,7 +42,6 @@ from acc_ace.server.adk_services import (
     uri_of,
 )
 from acc_ace.server.auth import TokenGuard, login_router
-from acc_ace.server.hosted_apps import HostedApps
 from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
 from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
@@ -58,7 +57,7 @@ from acc_ace.server.routes import (
     trace_routes,
     turn_routes,
 )
-from acc_ace.server.server_context import ServerContext
+from acc_ace.server.server_context import HostedApps, ServerContext
 from acc_ace.server.turn_gate import TurnGate, TurnGuard
 
 logger = logging.getLogger(__name__)

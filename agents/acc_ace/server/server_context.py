@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 from fastapi import Depends, Header, Path, Query, Request, Response
+from google.adk.apps import App as AdkApp
+from google.adk.cli.utils.base_agent_loader import BaseAgentLoader
 from pydantic import BeforeValidator, StringConstraints
 
+from acc_ace.adk.bounded_turn import turn_taker
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.config import Settings
 from acc_ace.container import Container
@@ -16,7 +19,6 @@ from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.playbook.playbook_service import PlaybookService
 from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
 from acc_ace.schemas.playbook import StoredPlaybook
-from acc_ace.server.hosted_apps import HostedApps
 from acc_ace.server.identity import DEFAULT_USER, USER, name_of
 from acc_ace.server.turn_gate import TurnGate
 
@@ -24,6 +26,47 @@ NAME_PATTERN = r"^[^\x00-\x1f\x7f/]+$"
 """Names of users and sessions: printable, and one segment of a path."""
 
 NAME_LENGTH = 128
+
+
+class HostedApps:
+    """The apps whose turns this server takes: its own, and others that have the memory plugin."""
+
+    def __init__(
+        self, own: Conversation, loader: BaseAgentLoader, sessions: SqlSessionService
+    ) -> None:
+        self._own, self._loader, self._sessions = own, loader, sessions
+        self._others: dict[str, tuple[AdkApp, Conversation]] = {}
+
+    def __contains__(self, app: str) -> bool:
+        """Whether the server hosts an app of that name; nothing is loaded."""
+        return app == APP_NAME or app in self._loader.list_agents()
+
+    def conversation(self, app: str) -> Conversation:
+        """What takes the turns of an app.
+
+        Raises InputError for an app that is not hosted here, or that has no memory plugin.
+        """
+        if app == APP_NAME:
+            return self._own
+        if app not in self:
+            raise InputError(
+                f"this server does not host the app '{app}': the process of its agent takes its "
+                "turns; to take them here, set ACC_ACE_AGENT_DIR to the folder above it"
+            )
+        loaded = self._loader.load_agent(app)
+        if not isinstance(loaded, AdkApp) or turn_taker(loaded) is None:
+            raise InputError(f"the app '{app}' has no BoundedMemoryPlugin; talk to it at /dev-ui/")
+        known, talk = self._others.get(app, (None, None))
+        if talk is None or known is not loaded:  # Its files may have changed.
+            talk = Conversation(self._own.container, app=loaded, session_service=self._sessions)
+            self._others[app] = loaded, talk
+        return talk
+
+    async def close(self) -> None:
+        """Close the plugins of the apps that were asked for; their stores are the server's."""
+        for app, _ in self._others.values():
+            if (taker := turn_taker(app)) is not None:
+                await taker.close()
 
 
 @dataclass(frozen=True)
@@ -105,8 +148,8 @@ async def get_app(
     ] = APP_NAME,
 ) -> str:
     """The app that the request names, hosted here or stored; raises NotFoundError for another."""
-    known = app == APP_NAME or await context.container.directory.knows_app(app)
-    if known or app in context.hosted:
+    is_known = app == APP_NAME or await context.container.directory.knows_app(app)
+    if is_known or app in context.hosted:
         return app
     yours = ", ".join(sorted({APP_NAME, *await context.container.erasure.apps(user)}))
     raise NotFoundError(f"nothing is stored for an app '{app}'; apps with data of yours: {yours}")
