@@ -18,8 +18,8 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 71_490  # target 35,000
-FILES: Final = 453  # target 220
+LINES: Final = 71_450  # target 35,000
+FILES: Final = 452  # target 220
 MODULES_IN_A_ROOM: Final = 20  # target 18
 LINES_IN_A_FILE: Final = 469  # target 300
 FILES_OVER_THE_TARGET: Final = 31  # target 0
@@ -33,8 +33,8 @@ TURN_WRITES: Final = 4
 
 ROOMS: Final = {
     # room: lines that hold today; the target is beside them
-    "adk": 7_770,  # 2,500
-    "cockpit": 1_090,  # 900
+    "adk": 7_795,  # 2,500
+    "cockpit": 1_045,  # 900
     "cli": 6_285,  # 2,800
     "gates": 3_415,  # 1,600
     "lab": 775,  # 1,200
@@ -44,7 +44,7 @@ ROOMS: Final = {
     "playbook": 4_630,  # 4,300
     "rules_model": 4_095,  # 2,600
     "schemas": 3_485,  # 1,700
-    "server": 4_610,  # 2,400
+    "server": 4_600,  # 2,400
     "storage": 8_090,  # 3,700
     "strategies": 600,  # 700
     "survival": 4_260,  # 2,500

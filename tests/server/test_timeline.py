@@ -12,7 +12,7 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cockpit.sources import SessionSource
+from acc_ace.cockpit.sources import Source, session_source
 from acc_ace.config import Settings
 from acc_ace.server.app import create_app
 from tests.fakes.loopback import served
@@ -119,7 +119,11 @@ def test_a_rule_changed_between_turns_and_a_lesson_are_events_too(http: httpx.Cl
 def test_who_is_too_far_behind_reads_the_page_again(
     http: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("acc_ace.cockpit.sources.SessionSource.most_behind", 1)
+
+    def short(*of: Any) -> Source:
+        return session_source(*of)._replace(most_behind=1)
+
+    monkeypatch.setattr("acc_ace.cockpit.stream_routes.session_source", short)
     for text in TURNS[:3]:
         say(http, text)
     assert follow(http, 1, session="s", after=0) == [{"event": "gap", "data": "3"}]
@@ -203,16 +207,21 @@ def test_a_source_that_breaks_ends_its_streams_instead_of_staying_silent(
 ) -> None:
     say(http, TURNS[0])
     monkeypatch.setattr("acc_ace.cockpit.timeline.HEARTBEAT_S", 0.1)
-    newest, calls = SessionSource.newest, 0
+    calls = 0
 
-    async def breaks(source: SessionSource) -> int:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise RuntimeError("a defect")
-        return await newest(source)
+    def breaking(*of: Any) -> Source:
+        source = session_source(*of)
 
-    monkeypatch.setattr(SessionSource, "newest", breaks)
+        async def newest() -> int:
+            nonlocal calls
+            calls += 1
+            if calls == 2:
+                raise RuntimeError("a defect")
+            return await source.newest()
+
+        return source._replace(newest=newest)
+
+    monkeypatch.setattr("acc_ace.cockpit.stream_routes.session_source", breaking)
     params = {"user": "aiko", "session": "s"}
     with (
         http.stream("GET", "/sse/timeline", params=params) as stream,

@@ -1,32 +1,30 @@
 """Sources of timeline events: a session's journal, a playbook's log, a user's sessions, a run.
 
-Each is an append-only sequence with a position `n` that only grows, read from where it is stored.
+Each is a log with a position `n` that only grows, read from where it is stored.
 So a client is nothing but a position: whoever reconnects, to any server, reads on from there.
 """
 
 import asyncio
 import json
-from collections.abc import Sequence
-from itertools import takewhile
+import re
+from array import array
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Protocol
-from urllib.parse import quote, unquote
+from typing import Any, BinaryIO, Final, NamedTuple
+from urllib.parse import quote
 
 from acc_ace.container import Container
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant, Value
 from acc_ace.schemas.commit import CommitKind, JournalEntry
 
-_PAGE: Final = 100
-_STRIDE: Final = 200
 MOST_BEHIND: Final = 1_000
+_ID: Final = re.compile(r"[^/]*/\d+/(\d{1,18})", re.ASCII)
 _TURNS: Final = (CommitKind.COMMIT, CommitKind.KEPT)
 _PRIVATE: Final[dict[str, bool | dict[str, bool]]] = {
     **dict.fromkeys(("user", "session", "proposed", "operation", "rationale"), True),
     **{bullet: {"origin": True} for bullet in ("before", "after")},
 }
-PLAYBOOK: Final = "@playbook"
-RUN: Final = "@run"
 
 
 class TimelineEvent(Value):
@@ -44,91 +42,75 @@ class TimelineEvent(Value):
         return f"{quote(self.session, safe='')}/{self.turn}/{self.n}"
 
 
-def position_of(event_id: str) -> tuple[str, int]:
-    """Session and position of an event's id; raises InputError for any other text."""
-    session, _, rest = event_id.partition("/")
-    turn, _, n = rest.partition("/")
-    if not (turn.isdecimal() and n.isdecimal() and len(n) <= 18):
+def position_of(event_id: str) -> int:
+    """The position in an event's id; raises InputError for any other text."""
+    parts = _ID.fullmatch(event_id)
+    if parts is None:
         raise InputError(f"no event id: {event_id[:80]!r}; an id is session/turn/n")
-    return unquote(session), int(n)
+    return int(parts[1])
 
 
-class Source(Protocol):
-    """A sequence of events. Every method raises StoreError, NotFoundError when it is gone."""
+class Source(NamedTuple):
+    """A log, as two functions; they raise StoreError, and NotFoundError when it is gone."""
 
-    most_behind: int
+    newest: Callable[[], Awaitable[int]]
+    """The position of the newest event, 0 before the first."""
+    after: Callable[[int, int], Awaitable[Sequence[TimelineEvent]]]
+    """What comes after a position, oldest first, at most so many events."""
+    most_behind: int = MOST_BEHIND
     """Positions that a client may be behind; further ones are a gap, and its page is read again."""
 
-    async def newest(self) -> int:
-        """The position of the newest event, 0 before the first."""
-        ...
 
-    async def after(self, n: int, *, limit: int = _PAGE) -> Sequence[TimelineEvent]:
-        """Up to `limit` events after a position, oldest first."""
-        ...
-
-
-class SessionSource:
+def session_source(container: Container, key: SessionKey) -> Source:
     """The journal of a session; `n` is the version of its state."""
 
-    most_behind = MOST_BEHIND
-
-    def __init__(self, container: Container, key: SessionKey) -> None:
-        self._container, self._key = container, key
-
-    async def newest(self) -> int:
-        """The version of the newest entry."""
-        head = await self._container.journal.head(self._key)
+    async def newest() -> int:
+        head = await container.journal.head(key)
         if head is None:
-            raise NotFoundError(f"no session '{self._key.session}' of this user")
+            raise NotFoundError(f"no session '{key.session}' of this user")
         return head.state.version
 
-    async def after(self, n: int, *, limit: int = _PAGE) -> Sequence[TimelineEvent]:
-        """Entries after a version; a turn's come with its input and answer."""
-        journal = self._container.journal
-        entries = await journal.history(self._key, limit=limit, before_version=n + limit + 1)
-        fresh = [entry for entry in entries if entry.state.version > n]
-        return [await self._event(entry) for entry in reversed(fresh)]
+    async def after(n: int, limit: int) -> Sequence[TimelineEvent]:
+        entries = await container.journal.history(key, limit=limit, before_version=n + limit + 1)
+        fresh = [entry for entry in reversed(entries) if entry.state.version > n]
+        return [await _session_event(container, key, entry) for entry in fresh]
 
-    async def _event(self, entry: JournalEntry) -> TimelineEvent:
-        state = entry.state
-        data = {
-            "version": state.version,
-            "commit": entry.kind,
-            "at": entry.created_at.isoformat(),
-            "diff": entry.diff.model_dump(mode="json"),
-            "warnings": list(entry.warnings),
-        }
-        if entry.kind in _TURNS and entry.invocation_id:
-            kept = await self._container.evidence.find(self._key, entry.invocation_id)
-            if kept is not None:
-                shown = {"input", "decision", "outcome", "models", "playbook_version"}
-                data |= kept.model_dump(mode="json", include=shown)
-        kind = "turn" if entry.kind in _TURNS else "state"
-        return TimelineEvent(
-            session=self._key.session, turn=state.turn, n=state.version, kind=kind, data=data
-        )
+    return Source(newest, after)
 
 
-class PlaybookSource:
-    """The delta log of a playbook; `n` is the position of a record in it."""
+async def _session_event(
+    container: Container, key: SessionKey, entry: JournalEntry
+) -> TimelineEvent:
+    """A new version of the state; a turn's comes with its input and answer."""
+    state, is_turn = entry.state, entry.kind in _TURNS
+    data = {
+        "version": state.version,
+        "commit": entry.kind,
+        "at": entry.created_at.isoformat(),
+        "diff": entry.diff.model_dump(mode="json"),
+        "warnings": list(entry.warnings),
+    }
+    if is_turn and (kept := await container.evidence.find(key, entry.invocation_id)):
+        shown = {"input", "decision", "outcome", "models", "playbook_version"}
+        data |= kept.model_dump(mode="json", include=shown)
+    kind = "turn" if is_turn else "state"
+    return TimelineEvent(
+        session=key.session, turn=state.turn, n=state.version, kind=kind, data=data
+    )
 
-    most_behind = MOST_BEHIND
 
-    def __init__(self, container: Container, scope: PlaybookScope) -> None:
-        self._store, self._scope = container.playbooks, scope
+def playbook_source(container: Container, scope: PlaybookScope) -> Source:
+    """The delta log of a playbook, without who taught it; `n` is the place of a record in it."""
 
-    async def newest(self) -> int:
-        """The position of the newest record."""
-        records = await self._store.deltas(self._scope, limit=1)
+    async def newest() -> int:
+        records = await container.playbooks.deltas(scope, limit=1)
         return records[0].seq if records else 0
 
-    async def after(self, n: int, *, limit: int = _PAGE) -> Sequence[TimelineEvent]:
-        """Records after a position, without who taught them, why, and what was not applied."""
-        records = await self._store.deltas(self._scope, limit=limit, before=n + limit + 1)
+    async def after(n: int, limit: int) -> Sequence[TimelineEvent]:
+        records = await container.playbooks.deltas(scope, limit=limit, before=n + limit + 1)
         return [
             TimelineEvent(
-                session=PLAYBOOK,
+                session="@playbook",
                 turn=record.version,
                 n=record.seq,
                 kind="delta",
@@ -138,96 +120,83 @@ class PlaybookSource:
             if record.seq > n
         ]
 
+    return Source(newest, after)
 
-class TenantSource:
+
+def tenant_source(container: Container, tenant: Tenant) -> Source:
     """The newest change of each of a user's sessions; `n` is its time in microseconds.
 
     These are notices to read a list again: one session's notice replaces its last one.
     """
 
-    most_behind = 2**62
-
-    def __init__(self, container: Container, tenant: Tenant) -> None:
-        self._journal, self._tenant = container.journal, tenant
-
-    async def newest(self) -> int:
-        """The time of the newest change."""
-        heads = await self._journal.sessions(self._tenant, limit=1)
-        return _micros(heads[0][1]) if heads else 0
-
-    async def after(self, n: int, *, limit: int = _PAGE) -> Sequence[TimelineEvent]:
-        """Sessions changed after a time."""
-        heads = await self._journal.sessions(self._tenant, limit=limit)
-        fresh = takewhile(lambda head: _micros(head[1]) > n, heads)
-        return [
+    async def after(n: int, limit: int) -> Sequence[TimelineEvent]:
+        heads = await container.journal.sessions(tenant, limit=limit)
+        notices = [
             TimelineEvent(
                 session=session,
                 turn=entry.state.turn,
-                n=_micros(entry),
+                n=int(entry.created_at.timestamp() * 1_000_000),
                 kind="session",
                 data={"version": entry.state.version, "gist": entry.state.ccs.semantic_gist},
             )
-            for session, entry in reversed([*fresh])
+            for session, entry in reversed(heads)
         ]
+        return [notice for notice in notices if notice.n > n]
+
+    async def newest() -> int:
+        notices = await after(0, 1)
+        return notices[0].n if notices else 0
+
+    return Source(newest, after, most_behind=2**62)
 
 
-def _micros(entry: JournalEntry) -> int:
-    return int(entry.created_at.timestamp() * 1_000_000)
+def run_source(path: Path) -> Source:
+    """The snapshots of a survivor's run; `n` is the number of the line in its file."""
+    file = _RunFile(path)
+
+    async def newest() -> int:
+        return await asyncio.to_thread(file.count)
+
+    async def after(n: int, limit: int) -> Sequence[TimelineEvent]:
+        return await asyncio.to_thread(file.read, n, limit)
+
+    return Source(newest, after)
 
 
-class RunSource:
-    """The snapshots of a survivor's run, from its JSONL file; `n` is the number of the line."""
-
-    most_behind = MOST_BEHIND
+class _RunFile:
+    """A file that grows by whole lines; where each ends is kept, so that no line is read twice."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._ends = [0]
-        """Offsets of the ends of every _STRIDE lines, from the start of the file."""
-        self._lines, self._offset = 0, 0
+        self._ends = array("Q", [0])
 
-    async def newest(self) -> int:
-        """The number of the last whole line. Raises NotFoundError without the file."""
-        return await asyncio.to_thread(self._count)
-
-    async def after(self, n: int, *, limit: int = _PAGE) -> Sequence[TimelineEvent]:
-        """Snapshots after a line; a line that is no snapshot is a warning."""
-        return await asyncio.to_thread(self._read, n, limit)
-
-    def _count(self) -> int:
+    def count(self) -> int:
+        """The whole lines so far. Raises NotFoundError without the file."""
         with self._open() as file:
-            if file.seek(0, 2) < self._offset:  # Another file took its place.
-                self._ends, self._lines, self._offset = [0], 0, 0
-            file.seek(self._offset)
+            if file.seek(0, 2) < self._ends[-1]:  # Another file took its place.
+                self._ends = array("Q", [0])
+            file.seek(self._ends[-1])
             for line in file:
-                if not line.endswith(b"\n"):
-                    break
-                self._lines, self._offset = self._lines + 1, self._offset + len(line)
-                if not self._lines % _STRIDE:
-                    self._ends.append(self._offset)
-        return self._lines
+                if line.endswith(b"\n"):
+                    self._ends.append(self._ends[-1] + len(line))
+        return len(self._ends) - 1
 
-    def _read(self, n: int, limit: int) -> list[TimelineEvent]:
-        block = min(n // _STRIDE, len(self._ends) - 1)
-        found: list[TimelineEvent] = []
+    def read(self, n: int, limit: int) -> list[TimelineEvent]:
+        """The events after a line that was counted."""
+        numbers = range(n + 1, min(n + limit + 1, len(self._ends)))
         with self._open() as file:
-            file.seek(self._ends[block])
-            for number, line in enumerate(file, start=block * _STRIDE + 1):
-                if not line.endswith(b"\n") or len(found) == limit:
-                    break
-                if number > n:
-                    found.append(self._event(number, line))
-        return found
+            file.seek(self._ends[n] if numbers else 0)
+            return [self._event(number, file.readline()) for number in numbers]
 
     def _event(self, number: int, line: bytes) -> TimelineEvent:
+        """A line that is no snapshot is a warning."""
         try:
             data: dict[str, Any] = json.loads(line)
             tick, kind = int(data["tick"]), "tick"
         except (ValueError, KeyError, TypeError):
             data, tick, kind = {"warning": f"line {number} of the run is no snapshot"}, 0, "warning"
-        return TimelineEvent(
-            session=f"{RUN}:{self._path.stem}", turn=tick, n=number, kind=kind, data=data
-        )
+        session = f"@run:{self._path.stem}"
+        return TimelineEvent(session=session, turn=tick, n=number, kind=kind, data=data)
 
     def _open(self) -> BinaryIO:
         try:

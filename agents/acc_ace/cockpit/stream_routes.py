@@ -5,7 +5,7 @@ The names are those of the survivor's specification; the filters are app, sessio
 
 import asyncio
 import re
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from contextlib import AsyncExitStack
 from itertools import islice
 from pathlib import Path
@@ -16,18 +16,19 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.responses import Response
 
 from acc_ace.cockpit.sources import (
-    PlaybookSource,
-    RunSource,
-    SessionSource,
     Source,
-    TenantSource,
     TimelineEvent,
+    playbook_source,
     position_of,
+    run_source,
+    session_source,
+    tenant_source,
 )
 from acc_ace.cockpit.timeline import Timeline, TimelineResponse, blocks
 from acc_ace.config import Settings
 from acc_ace.errors import ConflictError, ForbiddenError, InputError, NotFoundError
 from acc_ace.schemas.base import SessionKey
+from acc_ace.schemas.cost import Totals
 from acc_ace.schemas.report import Money
 from acc_ace.schemas.survival import LoopSettings, LoopSnapshot
 from acc_ace.server.problems import documented
@@ -51,13 +52,12 @@ _SERIES: Final = ("danger", "unknown", "fear", "curiosity", "threshold", "explor
 SessionFilter = Annotated[
     str | None, Query(max_length=NAME_LENGTH, pattern=NAME_PATTERN, description="One session.")
 ]
-RunFilter = Annotated[str | None, Query(max_length=124, description="A run of the survivor.")]
+RunName = Annotated[str, Query(max_length=124, description="A run of the survivor.")]
 KindFilter = Annotated[
     str, Query(max_length=200, description="Kinds, comma-separated: turn, state, delta, tick, …")
 ]
-After = Annotated[
-    int | None, Query(ge=0, le=2**62, description="Position to go on from; default: from now on.")
-]
+From = Annotated[int, Query(ge=0, le=2**62, description="Position to go on from.")]
+Limit = Annotated[int, Query(ge=1, le=200)]
 
 
 class RunControl(Protocol):
@@ -107,24 +107,24 @@ def wanted_source(
     user: User,
     *,
     session: SessionFilter = None,
-    run: RunFilter = None,
+    run: RunName | None = None,
     kind: KindFilter = "",
-) -> tuple[Hashable, Callable[[], Source]]:
-    """A run, a session, a playbook's log (`kind=delta`), or the user's sessions."""
+) -> tuple[Hashable, Source]:
+    """A run, a session, a playbook's log (`kind=delta`), or the user's sessions; and its name."""
     container = context.container
     if run is not None:
         path = run_path(context, user, run)
-        return path, lambda: RunSource(path)
+        return path, run_source(path)
     if session is not None:
         key = SessionKey(tenant.app, tenant.user, session)
-        return key, lambda: SessionSource(container, key)
+        return key, session_source(container, key)
     if kind == "delta":
         scope = container.playbook_scope(tenant.app, tenant.user)
-        return scope, lambda: PlaybookSource(container, scope)
-    return tenant, lambda: TenantSource(container, tenant)
+        return scope, playbook_source(container, scope)
+    return tenant, tenant_source(container, tenant)
 
 
-Asked = Annotated[tuple[Hashable, Callable[[], Source]], Depends(wanted_source)]
+Asked = Annotated[tuple[Hashable, Source], Depends(wanted_source)]
 
 
 def timeline_of(request: Request) -> Timeline:
@@ -142,7 +142,7 @@ async def stream(
     timeline: Streams,
     *,
     kind: KindFilter = "",
-    after: After = None,
+    after: From | None = None,
     last_event_id: Annotated[str | None, Header(max_length=600)] = None,
 ) -> Response:
     """Events as they are committed, as server-sent events; resumes after `Last-Event-ID`.
@@ -151,10 +151,9 @@ async def stream(
     deleted.
     """
     if last_event_id:
-        after = position_of(last_event_id)[1]
-    key, make = asked
+        after = position_of(last_event_id)
     following = AsyncExitStack()
-    pulse = await following.enter_async_context(timeline.follow(key, make))
+    pulse = await following.enter_async_context(timeline.follow(*asked))
     return TimelineResponse(blocks(pulse, after=after, kinds=_kinds(kind)), following)
 
 
@@ -163,24 +162,21 @@ class EventPage(BaseModel):
 
     items: list[TimelineEvent]
     next_after: int | None = Field(description="`after` of the next page; null at the newest.")
+    newest: int = Field(description="Position of the newest event.")
 
 
 @router.get("/events", summary="List events", responses=documented(401, 403, 404, 422))
 async def events(
-    asked: Asked,
-    *,
-    kind: KindFilter = "",
-    after: Annotated[int, Query(ge=0, le=2**62)] = 0,
-    limit: Annotated[int, Query(ge=1, le=200)] = 100,
+    asked: Asked, *, kind: KindFilter = "", after: From = 0, limit: Limit = 100
 ) -> EventPage:
     """The same events as JSON."""
-    source = asked[1]()
+    source = asked[1]
     newest = await source.newest()
-    found = await source.after(after, limit=limit)
+    found = await source.after(after, limit)
     last = found[-1].n if found else newest
     kinds = _kinds(kind)
     items = [event for event in found if not kinds or event.kind in kinds]
-    return EventPage(items=items, next_after=last if last < newest else None)
+    return EventPage(items=items, next_after=last if last < newest else None, newest=newest)
 
 
 class Run(BaseModel):
@@ -202,7 +198,7 @@ async def runs(request: Request, context: Context, user: User) -> list[Run]:
 
     def listed() -> list[Run]:
         found = [(path, path.stat()) for path in runs_dir(settings).glob("*.jsonl")]
-        newest = sorted(found, key=lambda item: -item[1].st_mtime)
+        newest = sorted(found, key=lambda item: -item[1].st_mtime)[:_MOST_RUNS]
         return [
             Run(
                 run=path.stem,
@@ -210,7 +206,7 @@ async def runs(request: Request, context: Context, user: User) -> list[Run]:
                 changed_at=stat.st_mtime,
                 is_live=live is not None and live.run == path.stem,
             )
-            for path, stat in islice(newest, _MOST_RUNS)
+            for path, stat in newest
         ]
 
     return await asyncio.to_thread(listed)
@@ -226,23 +222,13 @@ class SnapshotPage(BaseModel):
 
 @router.get("/snapshots", summary="List snapshots", responses=documented(401, 403, 404, 422))
 async def snapshots(
-    context: Context,
-    user: User,
-    *,
-    run: Annotated[str, Query(max_length=124)],
-    after: Annotated[int, Query(ge=0, le=2**62)] = 0,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    context: Context, user: User, *, run: RunName, after: From = 0, limit: Limit = 50
 ) -> SnapshotPage:
     """Snapshots of a run, whole, as they stand in its file."""
-    source = RunSource(run_path(context, user, run))
-    newest = await source.newest()
-    found = await source.after(after, limit=limit)
-    last = found[-1].n if found else newest
-    return SnapshotPage(
-        items=[{"n": event.n, **event.data} for event in found],
-        next_after=last if last < newest else None,
-        newest=newest,
-    )
+    path = run_path(context, user, run)
+    page = await events((path, run_source(path)), after=after, limit=limit)
+    items = [{"n": event.n, **event.data} for event in page.items]
+    return SnapshotPage(items=items, next_after=page.next_after, newest=page.newest)
 
 
 class Series(BaseModel):
@@ -253,12 +239,10 @@ class Series(BaseModel):
 
 
 @router.get("/snapshots/series", summary="Read series", responses=documented(401, 403, 404, 422))
-async def series(
-    context: Context, user: User, *, run: Annotated[str, Query(max_length=124)]
-) -> Series:
+async def series(context: Context, user: User, *, run: RunName) -> Series:
     """Life, food, water, danger, fear, curiosity, reward and score over the run, for charts."""
     path = run_path(context, user, run)
-    stride = -(-(await RunSource(path).newest()) // _MOST_POINTS) or 1
+    stride = -(-(await run_source(path).newest()) // _MOST_POINTS) or 1
     return await asyncio.to_thread(_series, path, stride)
 
 
@@ -292,7 +276,7 @@ class Metrics(BaseModel):
     turns: int
     spent: Money = Field(description="Of the days listed.")
     replay: Money
-    days: dict[str, float] = Field(description="US dollars by day (UTC), newest first.")
+    days: dict[str, Money] = Field(description="By day (UTC), the first one first.")
     playbook: dict[str, Any]
     streams: int = Field(description="Open streams of this server process.")
 
@@ -303,12 +287,10 @@ async def metrics(context: Context, tenant: CurrentTenant, timeline: Streams) ->
     container = context.container
     heads = await container.journal.sessions(tenant, limit=200)
     sums = await container.spending.store.days(tenant, limit=200)
-    days: dict[str, float] = {}
+    days: dict[str, Totals] = {}
     for each in sums:
-        days[str(each.day)] = days.get(str(each.day), 0.0) + (each.totals.spent.usd or 0.0)
-    spent = sum(each.totals.nano for each in sums)
-    replay = sum(each.totals.replay_nano for each in sums)
-    unpriced = sum(each.totals.unpriced for each in sums)
+        days[str(each.day)] = days.get(str(each.day), Totals()) + each.totals
+    whole = sum(days.values(), Totals())
     scope = container.playbook_scope(tenant.app, tenant.user)
     stored = await container.playbooks.load(scope)
     return Metrics(
@@ -316,9 +298,9 @@ async def metrics(context: Context, tenant: CurrentTenant, timeline: Streams) ->
         user=tenant.user,
         sessions=len(heads),
         turns=sum(entry.state.turn for _, entry in heads),
-        spent=Money.of(spent, unpriced),
-        replay=Money.of(replay, unpriced),
-        days=days,
+        spent=whole.spent,
+        replay=whole.replay,
+        days={day: totals.spent for day, totals in days.items()},
         playbook={"version": stored.version, **stored.playbook.stats()},
         streams=timeline.clients,
     )

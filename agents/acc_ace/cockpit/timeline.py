@@ -8,7 +8,7 @@ import asyncio
 import json
 import logging
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Collection, Hashable, Sequence
+from collections.abc import AsyncIterator, Collection, Hashable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Final
 
@@ -26,6 +26,7 @@ STALL_S: Final = 20.0
 """What one write to a client may take before the client is cut off."""
 
 MOST_CLIENTS: Final = 500
+_PAGE: Final = 100
 _CACHED: Final = 8
 
 
@@ -81,7 +82,7 @@ class Pulse:
         """The next events; followers at one position share a read."""
         page = self._pages.get(n)
         if page is None:
-            page = self._pages[n] = await self.source.after(n)
+            page = self._pages[n] = await self.source.after(n, _PAGE)
             while len(self._pages) > _CACHED:
                 self._pages.popitem(last=False)
         return page
@@ -114,8 +115,8 @@ class Timeline:
         self.clients = 0
 
     @asynccontextmanager
-    async def follow(self, key: Hashable, make: Callable[[], Source]) -> AsyncIterator[Pulse]:
-        """The pulse of a source, shared with all who follow it now.
+    async def follow(self, key: Hashable, source: Source) -> AsyncIterator[Pulse]:
+        """The pulse of a source, shared with all who follow one of that name now.
 
         Raises ForbiddenError with too many clients, and what the source raises.
         """
@@ -123,7 +124,7 @@ class Timeline:
             raise ForbiddenError(f"{MOST_CLIENTS} streams are open; close a page and try again")
         pulse = self._pulses.get(key)
         if pulse is None or pulse.is_over:
-            pulse = self._pulses[key] = Pulse(make())
+            pulse = self._pulses[key] = Pulse(source)
         pulse.followers += 1
         self.clients += 1
         try:
