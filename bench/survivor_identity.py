@@ -47,15 +47,17 @@ def child(seeds: int, ticks: int) -> None:
         print(*(hashlib.sha256(line.encode()).hexdigest() for line in lines))
 
 
-def start(number: int, seeds: int, ticks: int) -> subprocess.Popen[str]:
-    """A process with a hash seed of its own."""
+def lived(number: int, seeds: int, ticks: int) -> str:
+    """What a process with a hash seed of its own prints. Raises CalledProcessError."""
     arguments = ("--child", "--seeds", str(seeds), "--ticks", str(ticks))
-    return subprocess.Popen(  # noqa: S603 - our own
+    done = subprocess.run(  # noqa: S603 - our own
         [sys.executable, "-m", "bench.survivor_identity", *arguments],
         env={**os.environ, "PYTHONHASHSEED": str(number)},
         stdout=subprocess.PIPE,
         text=True,
+        check=True,
     )
+    return done.stdout
 
 
 def difference(seed: int, runs: Sequence[Sequence[str]]) -> str:
@@ -70,16 +72,12 @@ def difference(seed: int, runs: Sequence[Sequence[str]]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Live in all processes at once, and compare. 1 when they differ."""
+    """Live in one process after another, and compare. 1 when they differ."""
     chosen = _options(arguments)
     if chosen.child:
         child(chosen.seeds, chosen.ticks)
         return 0
-    started = [start(number, chosen.seeds, chosen.ticks) for number in range(chosen.processes)]
-    printed = [process.communicate()[0] for process in started]
-    if failed := [process.returncode for process in started if process.returncode]:
-        print(f"processes failed: {failed}")
-        return 1
+    printed = [lived(number, chosen.seeds, chosen.ticks) for number in range(chosen.processes)]
     found = [[line.split() for line in text.splitlines()] for text in printed]
     different = [difference(seed, runs) for seed, runs in enumerate(zip(*found, strict=True))]
     ticks = sum(map(len, found[0]))

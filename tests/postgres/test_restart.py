@@ -107,7 +107,7 @@ async def test_a_turn_that_loses_the_server_while_a_tool_runs_is_none_and_its_ca
     )
     conversation = conversation_of(build_container(settings), llm)
     key = SessionKey(APP_NAME, "ops", "s-1")
-    await conversation.turn(key, "No restarts during business hours.")
+    await conversation.turn(key, "The error rate is 4%.")
     before = await conversation.state(key)
     with pytest.raises(StoreError, match=r"PostgreSQL at .* cannot be reached"):
         await conversation.turn(key, "Restart db-02.")

@@ -11,7 +11,7 @@ function loadLibrary() {
     const style = element("link", { rel: "stylesheet", href: "vendor/uPlot.css" });
     const script = element("script", { src: "vendor/uPlot.js" });
     script.onload = () => resolve(window.uPlot);
-    script.onerror = () => reject(new Error("vendor/uPlot.js"));
+    script.onerror = () => reject(new Error("vendor/uPlot.js cannot be loaded"));
     document.head.append(style, script);
   });
   return library;
@@ -35,7 +35,7 @@ export function Chart({ label, x, xLabel, series, height = 160 }) {
     loadLibrary().then((UPlot) => {
       if (isGone || !box.current) return; // The view may have gone while the library came.
       plot.current = new UPlot(options(xLabel, series, height, box.current), latest.current, box.current);
-    });
+    }).catch((error) => ((library = null), box.current?.append(error.message)));
     return () => {
       isGone = true;
       plot.current?.destroy();
