@@ -47,7 +47,7 @@ def child(seeds: int, ticks: int) -> None:
         print(*(hashlib.sha256(line.encode()).hexdigest() for line in lines))
 
 
-def lived(number: int, seeds: int, ticks: int) -> str:
+def printed_by(number: int, seeds: int, ticks: int) -> str:
     """What a process with a hash seed of its own prints. Raises CalledProcessError."""
     arguments = ("--child", "--seeds", str(seeds), "--ticks", str(ticks))
     done = subprocess.run(  # noqa: S603 - our own
@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if chosen.child:
         child(chosen.seeds, chosen.ticks)
         return 0
-    printed = [lived(number, chosen.seeds, chosen.ticks) for number in range(chosen.processes)]
+    printed = [printed_by(number, chosen.seeds, chosen.ticks) for number in range(chosen.processes)]
     found = [[line.split() for line in text.splitlines()] for text in printed]
     different = [difference(seed, runs) for seed, runs in enumerate(zip(*found, strict=True))]
     ticks = sum(map(len, found[0]))
