@@ -125,11 +125,20 @@ async def _events(reply: HttpReply, done: str) -> AsyncIterator[bytes]:
 
 
 @contextmanager
-def served(app: FastAPI) -> Iterator[str]:
-    """Serve an app in a thread; yields its base URL without a slash at the end."""
+def served(app: FastAPI, *, lives: bool = False) -> Iterator[str]:
+    """Serve an app in a thread; yields its base URL without a slash at the end.
+
+    Its lifespan runs where it `lives`: an app that learns in the background stops it at the end.
+    """
     listener = open_socket("127.0.0.1", 0)
     config = uvicorn.Config(
-        app, log_config=None, log_level="critical", lifespan="off", ws="none", access_log=False
+        app,
+        log_config=None,
+        log_level="critical",
+        lifespan="on" if lives else "off",
+        ws="none",
+        access_log=False,
+        timeout_graceful_shutdown=5,
     )
     server = _Server(config)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
@@ -160,7 +169,7 @@ class _Server(uvicorn.Server):
         await self._ended.wait()
 
     def end(self) -> None:
-        """End it without waiting for connections; called from another thread."""
-        self.force_exit = True
+        """End it, without waiting unless its lifespan ends too; called from another thread."""
+        self.force_exit = self.config.lifespan == "off"
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._ended.set)

@@ -52,7 +52,7 @@ def two_users(folder: Path) -> Iterator[tuple[FastAPI, str]]:
     save_run(runs / "run-7.jsonl", tick(plan=Plan(objective="LARCH", actions=())))
     (folder / "survivor" / "secret.jsonl").write_text('{"tick": 1, "text": "ASPEN"}\n', "utf-8")
     app = create_app(build_container(settings))
-    with served(app) as url:
+    with served(app, lives=True) as url:
         with httpx.Client(base_url=url, headers=headers("aiko"), timeout=60) as aiko:
             _fill(aiko)
         with httpx.Client(base_url=url, headers=headers("bob"), timeout=60) as bob:
