@@ -138,7 +138,7 @@ class Settings(BaseSettings):
     playbook_files: bool = Field(
         default=False,
         description="Export the playbook to files in data_dir/playbook, within a second of each "
-        "commit. Never with store=memory.",
+        "commit; `acc-ace survive` does unless this is false. Never with store=memory.",
     )
     memory: MemoryName = Field(
         default="acc",

@@ -82,6 +82,20 @@ def test_programs_get_json_and_files(acc_ace: CommandLine, tmp_path: Path) -> No
     assert f"--save-report {report} cannot be written: File exists" in again.err
 
 
+def test_the_playbook_of_a_run_is_kept_as_files_unless_settings_say_otherwise(
+    acc_ace: CommandLine,
+) -> None:
+    live = ("survive", "--episodes", "2", "--quiet", "--seed")
+    assert acc_ace(*live, "5").code == 0
+    files = acc_ace.data / "playbook"
+    current = json.loads((files / "current" / "survivor+run-5" / "playbook.json").read_bytes())
+    assert current["bullets"]
+    assert list((files / "deltas" / "survivor+run-5").glob("*.jsonl"))
+    acc_ace.set("ACC_ACE_PLAYBOOK_FILES", "false")
+    assert acc_ace(*live, "6").code == 0
+    assert [folder.name for folder in (files / "current").iterdir()] == ["survivor+run-5"]
+
+
 async def _rules(data: Path, key: SessionKey) -> list[str]:
     container = build_container(Settings(data_dir=data))
     try:

@@ -74,7 +74,7 @@ def run_survive(
     """
     if linger is not None and ui is None:
         raise InputError("--linger keeps the page of --ui PORT, which is not given")
-    settings = thinker_settings(with_model(load_settings(), model))
+    settings = _with_playbook_files(thinker_settings(with_model(load_settings(), model)))
     names = {role: settings.model_name(role) for role in ROLES}
     if tick_delay is None:
         is_live = any(kind_of(name) != "embedded" for name in names.values())
@@ -207,6 +207,13 @@ def with_model(settings: Settings, name: str | None) -> Settings:
     roles: tuple[Role, ...] = ("generator",) if name == POLICY_MODEL else ROLES
     changed = {str(role): settings.agent(role).model_copy(update={"model": name}) for role in roles}
     return settings.model_copy(update=changed)
+
+
+def _with_playbook_files(settings: Settings) -> Settings:
+    """The settings with the playbook exported to files, unless they say otherwise."""
+    if "playbook_files" in settings.model_fields_set or settings.store == "memory":
+        return settings
+    return settings.model_copy(update={"playbook_files": True})
 
 
 def _run_file(settings: Settings, options: RunOptions, chosen: Path | None) -> Path | None:
