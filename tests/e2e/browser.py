@@ -144,6 +144,10 @@ class Browser(AbstractContextManager["Browser"]):
         for domain in ("Network", "Runtime", "Log"):
             self._call(f"{domain}.enable")
 
+    def grant(self, permission: str, url: str) -> None:
+        """Grant the pages of an address a permission, as a person does who is asked."""
+        self._call("Browser.grantPermissions", permissions=[permission], origin=url)
+
     def recorded(self, method: str) -> list[dict[str, Any]]:
         """The parameters of the recorded events of a kind, such as 'Runtime.exceptionThrown'."""
         self.evaluate("0")  # what came before it has been received then

@@ -447,16 +447,33 @@ class Loop:
         self.stepped += 1
 
 
+WOLF = Alert(kind="lethal_risk", text="A wolf is two steps away.")
+HEARD = """
+heard = '';
+Notification = class extends Notification {
+  constructor(title, options) { super(title, options); heard += options.body; }
+};
+"""
+
+
+def live(file: Path, snapshot: LoopSnapshot) -> None:
+    """One more tick of the run."""
+    with file.open("a") as lines:
+        lines.write(snapshot.model_dump_json() + "\n")
+
+
 def test_a_live_loop_is_followed_and_steered(browser: Browser, tmp_path: Path) -> None:
     app = create_app(build_container(Settings(data_dir=tmp_path / "data")))
     app.state.acc_ace_run = loop = Loop("run-7")
     file = save_run(runs(tmp_path) / "run-7.jsonl", *ticks(2))
     with served(app) as url:
+        browser.grant("notifications", url)
         browser.open(f"{url}/ui/#/survivor")
         shows(browser, "tick 2 of 2", "live", "Lethal risk near")
-        with file.open("a") as lines:
-            lines.write(tick(3, died_of="wolf").model_dump_json() + "\n")
+        browser.evaluate(HEARD)
+        live(file, tick(3, died_of="wolf", alerts=(WOLF,)))
         shows(browser, "tick 3 of 3", "died of wolf")
+        browser.wait(lambda: browser.evaluate("heard") == WOLF.text, "a notification")
         click_text(browser, "Pause")
         click_text(browser, "One tick")
         shows(browser, "Resume")
@@ -471,6 +488,12 @@ def test_a_live_loop_is_followed_and_steered(browser: Browser, tmp_path: Path) -
         browser.wait(lambda: loop.settings.log_detail == "brief", "the log to be brief")
         click_found(browser, "document.querySelector('[name=notifications]')")
         browser.wait(lambda: not loop.settings.notifications, "no notifications")
+        live(file, tick(4, alerts=(WOLF,)))
+        shows(browser, "tick 4 of 4")
+        assert browser.evaluate("heard") == WOLF.text
+        app.state.acc_ace_run = None
+        shows(browser, "a saved run, to look at")
+        assert "One tick" not in browser.text()
     assert (loop.settings.paused, loop.stepped) == (True, 1)
 
 
@@ -517,7 +540,6 @@ def test_a_real_run_is_watched_steered_and_still_there_when_it_is_over(
         browser.wait(lambda: httpx.get(settings).status_code == 409, "the run to end")
         last = newest()
         shows(browser, f"tick {last['n']} of {last['n']}")
-        click_text(browser, "Pause")  # The page learns that there is nothing left to pause.
         shows(browser, "a saved run, to look at")
         assert "One tick" not in browser.text()
         click_text(browser, "‹")

@@ -12,7 +12,8 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cockpit.sources import Source, session_source
+from acc_ace.cockpit.sources import Source, TimelineEvent, session_source
+from acc_ace.cockpit.timeline import Timeline, blocks
 from acc_ace.config import Settings
 from acc_ace.server.app import create_app
 from tests.fakes.loopback import served
@@ -200,6 +201,27 @@ def test_a_run_is_followed_line_by_line_and_bad_lines_are_named(
     for name in ("../run-7", "none", "..", "a/b"):
         assert http.get("/snapshots", params={"run": name}).status_code == 404
     assert [run["run"] for run in http.get("/snapshots/runs").json()] == ["run-7"]
+
+
+async def test_what_is_committed_while_a_page_is_read_comes_once() -> None:
+    log = [1]
+
+    async def newest() -> int:
+        return log[-1]
+
+    async def after(n: int, limit: int) -> list[TimelineEvent]:
+        if len(log) < 5:
+            log.append(len(log) + 1)
+        numbers = [number for number in log if number > n][:limit]
+        return [TimelineEvent(session="s", turn=i, n=i, kind="turn", data={}) for i in numbers]
+
+    seen: list[str] = []
+    async with Timeline().follow("s", Source(newest, after)) as pulse:
+        async for block in blocks(pulse, after=0, kinds=()):
+            seen += [line for line in block.splitlines() if line.startswith(("id:", "event: gap"))]
+            if len(seen) >= 5:
+                break
+    assert seen == [f"id: s/{number}/{number}" for number in range(1, 6)]
 
 
 def test_a_source_that_breaks_ends_its_streams_instead_of_staying_silent(

@@ -41,7 +41,7 @@ class Pulse:
         self.error: AccAceError | None = None
         """Why the source cannot be read any more."""
         self._changed = asyncio.Condition()
-        self._pages: OrderedDict[int, Sequence[TimelineEvent]] = OrderedDict()
+        self._pages: OrderedDict[int, tuple[Sequence[TimelineEvent], int]] = OrderedDict()
         self._reading = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -78,11 +78,18 @@ class Pulse:
             raise self.error
         return True
 
-    async def after(self, n: int) -> Sequence[TimelineEvent]:
-        """The next events; followers at one position share a read."""
+    async def after(self, n: int) -> tuple[Sequence[TimelineEvent], int]:
+        """The next events, none beyond the newest seen, and where they end.
+
+        Followers at one position share a read.
+        """
         page = self._pages.get(n)
         if page is None:
-            page = self._pages[n] = await self.source.after(n, _PAGE)
+            newest = self.newest
+            found = await self.source.after(n, _PAGE)
+            events = [event for event in found if event.n <= newest]
+            # Positions may be skipped: a page without events still ends where the source does.
+            page = self._pages[n] = events, events[-1].n if events else newest
             while len(self._pages) > _CACHED:
                 self._pages.popitem(last=False)
         return page
@@ -156,12 +163,10 @@ async def blocks(pulse: Pulse, *, after: int | None, kinds: Collection[str]) -> 
             if not await pulse.beyond(at):
                 yield ": quiet\n\n"
                 continue
-            page = await pulse.after(at)
+            page, at = await pulse.after(at)
         except AccAceError as error:
             yield f"event: gone\ndata: {json.dumps({'code': error.code, 'detail': str(error)})}\n\n"
             return
-        # Positions may be skipped: a page without events still ends where the source does.
-        at = page[-1].n if page else pulse.newest
         for event in page:
             if not kinds or event.kind in kinds:
                 data = event.model_dump_json()

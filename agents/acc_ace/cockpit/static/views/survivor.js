@@ -46,7 +46,7 @@ export default function Survivor({ route }) {
       <${Failure} error=${open.error} onClose=${open.dismiss} />
       <${Failure} error=${!isMissingRoute(runs.error) && runs.error} reload=${runs.reload} />
       ${file ? html`<${FileView} key=${file.name} file=${file} />`
-        : run ? html`<${LiveView} key=${run} run=${run} onEnd=${runs.reload}
+        : run ? html`<${LiveView} key=${run} run=${run} reload=${runs.reload}
                        isLive=${runs.data?.find((each) => each.run === run)?.is_live} />`
         : runs.isLoading ? html`<${Loading} />`
         : html`<${Notice}>${t("No runs are kept here. Open a run file, or start a run:")}${" "}
@@ -64,14 +64,17 @@ function FileView({ file }) {
 }
 
 /** A run of this server; new ticks of a live one come by the stream. */
-function LiveView({ run, isLive, onEnd }) {
+function LiveView({ run, isLive, reload }) {
   const source = useMemo(() => new ServerRun(run), [run]);
   const [count, setCount] = useState(0);
   const [error, setError] = useState(null);
   const settings = useData(isLive ? "survivor/settings" : null);
+  useEffect(() => void source.around(1).then(() => setCount(source.count), setError), [source]);
+  // The list of runs is what says that this one has ended.
   useEffect(() => {
-    source.around(1).then(() => setCount(source.count), setError);
-  }, [source]);
+    const timer = isLive && setInterval(reload, 5_000);
+    return () => clearInterval(timer);
+  }, [isLive]);
   const connection = useStream("sse/timeline", { run }, ({ type, data }) => {
     if (type !== "tick") return;
     setCount((old) => Math.max(old, data.n));
@@ -81,7 +84,7 @@ function LiveView({ run, isLive, onEnd }) {
     <div class="row">${isLive ? html`<${Connection} state=${connection} />`
       : html`<${Tag}>${t("a saved run, to look at")}</${Tag}>`}</div>
     <${Failure} error=${error} />
-    ${isLive && html`<${Controls} settings=${settings} onEnd=${onEnd} />`}
+    ${isLive && html`<${Controls} settings=${settings} />`}
     ${count > 0 && html`<${Replay} source=${source} count=${count} isLive=${isLive} />`}
   `;
 }
@@ -102,9 +105,8 @@ function Replay({ source, count, isLive }) {
     return () => (isOld = true);
   }, [source, n]);
   // A long run's charts change little from tick to tick.
-  useEffect(() => {
-    source.series().then(setSeries, setError);
-  }, [source, count < 200 ? count : Math.floor(count / 10)]);
+  useEffect(() => void source.series().then(setSeries, setError),
+    [source, count < 200 ? count : Math.floor(count / 10)]);
   const to = (next) => setPicked(next >= count && isLive ? null : next);
   useEffect(() => {
     if (!isPlaying) return undefined;

@@ -31,11 +31,9 @@ export function notify(alerts = []) {
   }
 }
 
-export function Controls({ settings, onEnd }) {
+export function Controls({ settings }) {
   const [error, setError] = useState(null);
-  const send = (path, body) =>
-    post(path, body).then(() => (setError(null), settings.reload()),
-      (problem) => (setError(problem), problem.status === 409 && onEnd()));
+  const send = (path, body) => post(path, body).then(() => (setError(null), settings.reload()), setError);
   const set = (body) => send("survivor/settings", body);
   const now = settings.data;
   if (!now) return html`<${Failure} error=${settings.error} reload=${settings.reload} />`;
