@@ -79,13 +79,10 @@ class Pulse:
         return True
 
     async def after(self, n: int) -> tuple[Sequence[TimelineEvent], int]:
-        """The next events, none beyond the newest seen, and where they end.
-
-        Followers at one position share a read.
-        """
+        """The next events, and where they end; followers at one position share a read."""
         page = self._pages.get(n)
         if page is None:
-            newest = self.newest
+            newest = self.newest  # Beyond it, the next read would send the same again.
             found = await self.source.after(n, _PAGE)
             events = [event for event in found if event.n <= newest]
             # Positions may be skipped: a page without events still ends where the source does.
