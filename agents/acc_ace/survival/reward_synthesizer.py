@@ -147,7 +147,7 @@ class RewardSynthesizer:
         share, averages = shares(body), self._averages
         low = [name for name, left in share.items() if left <= _LOW]
         found = {
-            f"{' and '.join(low)} is low: survival comes before exploring": bool(low),
+            f"low {' and '.join(low)}: survival comes before exploring": bool(low),
             "damage came without an alarm: the threshold may be too high": self._surprised,
             "false alarms cost more than defence brings: the threshold may be too low": (
                 averages["false alarm"] + averages["defence"] < 0

@@ -113,7 +113,7 @@ def test_each_warning_has_its_cause() -> None:
 
     low = RewardSynthesizer()
     lived(low, [CALM])
-    assert "life and water is low" in warned(low, LOW)
+    assert "low life and water" in warned(low, LOW)
     surprised = RewardSynthesizer()
     surprised.step(made("wait", life=-5, cause="wolf", danger=CALM), moment(), bits=1)
     assert "damage came without an alarm" in warned(surprised)
