@@ -228,6 +228,15 @@ def test_an_open_question_is_answered_by_a_button(browser: Browser, own: Server)
     assert httpx.get(f"{own.url}/v1/sessions/incident/rules").json()["questions"] == []
 
 
+def test_turns_are_undone_one_after_the_other(browser: Browser, own: Server) -> None:
+    browser.open(f"{own.url}/ui/{SESSION}")
+    shows(browser, "version 4 of 4")
+    for left in (3, 2):
+        click_text(browser, "Undo the last turn")
+        shows(browser, f"version {8 - left} of {8 - left}")
+        assert httpx.get(f"{own.url}/v1/sessions/incident/ccs").json()["turn"] == left
+
+
 def test_a_version_is_restored(browser: Browser, own: Server) -> None:
     browser.open(f"{own.url}/ui/{SESSION}/turn/4/state")
     shows(browser, "Journal", "version 4 of 4")
@@ -381,7 +390,7 @@ def test_the_page_is_worked_by_keys_alone(browser: Browser, shared: Server) -> N
     browser.evaluate("document.activeElement.blur()")
     browser.press("k", code="KeyK", number=75)
     shows(browser, "turn 3 of 4", "version 3 of 4")
-    browser.press("4", code="Digit4", number=52)
+    browser.press("3", code="Digit3", number=51)
     shows(browser, "Keep always")
     browser.evaluate("document.querySelector('[role=tab][aria-selected=true]').focus()")
     browser.press("ArrowLeft", number=37)
@@ -471,8 +480,10 @@ def test_a_live_loop_is_followed_and_steered(browser: Browser, tmp_path: Path) -
         browser.open(f"{url}/ui/#/survivor")
         shows(browser, "tick 2 of 2", "live", "Lethal risk near")
         browser.evaluate(HEARD)
+        browser.evaluate("document.querySelector('.tick').isKept = true")
         live(file, tick(3, died_of="wolf", alerts=(WOLF,)))
         shows(browser, "tick 3 of 3", "died of wolf")
+        assert browser.evaluate("document.querySelector('.tick').isKept")
         browser.wait(lambda: browser.evaluate("heard") == WOLF.text, "a notification")
         click_text(browser, "Pause")
         click_text(browser, "One tick")

@@ -44,7 +44,7 @@ def _passed_on() -> dict[str, str]:
 async def test_a_browser_signs_in(proxied: httpx.AsyncClient) -> None:
     answer = await proxied.post("/login", data={"token": TOKEN})
     assert answer.status_code == 303
-    assert answer.headers["location"] == "/"
+    assert answer.headers["location"] == "/ui/"
 
 
 async def test_a_page_of_ours_takes_a_turn(proxied: httpx.AsyncClient) -> None:

@@ -56,10 +56,11 @@ async def test_a_file_that_has_not_changed_is_not_sent_again(http: httpx.AsyncCl
     assert again.headers["content-security-policy"]
 
 
-async def test_the_page_without_a_slash_leads_to_it_behind_any_prefix(
-    http: httpx.AsyncClient,
+@pytest.mark.parametrize("path", ["/", "/ui"])
+async def test_the_root_and_the_page_without_a_slash_lead_to_it_behind_any_prefix(
+    http: httpx.AsyncClient, path: str
 ) -> None:
-    assert (await http.get("/ui")).headers["location"] == "ui/"
+    assert (await http.get(path)).headers["location"] == "ui/"
 
 
 @pytest.mark.parametrize("path", ["nothing.js", "../pages.py", "%2e%2e/pages.py", "lib", "vendor/"])
@@ -134,10 +135,10 @@ async def test_without_a_token_the_page_is_the_sign_in_which_leads_back_to_it(
     assert me == {"user": "aiko", "signed_in": True, "edits_playbook": False}
 
 
-@pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example", "/ui/../x", ""])
+@pytest.mark.parametrize("back", ["https://evil.example/", "//evil.example", "/ui/../x", "", "/"])
 async def test_sign_in_leads_nowhere_else(guarded: httpx.AsyncClient, back: str) -> None:
     signed_in = await guarded.post("/login", data={"token": "bob-secret", "back": back})
-    assert signed_in.headers["location"] == "/"
+    assert signed_in.headers["location"] == "/ui/"
 
 
 async def test_without_tokens_the_viewer_is_who_they_say(http: httpx.AsyncClient) -> None:

@@ -1,7 +1,9 @@
 """What a page that follows the memory is sent, over real HTTP."""
 
+import asyncio
 import json
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ from pydantic import SecretStr
 
 from acc_ace.bootstrap import build_container
 from acc_ace.cockpit.sources import Source, TimelineEvent, session_source
-from acc_ace.cockpit.timeline import Timeline, blocks
+from acc_ace.cockpit.timeline import Timeline, TimelineResponse, blocks
 from acc_ace.config import Settings
 from acc_ace.server.app import create_app
 from tests.fakes.loopback import served
@@ -222,6 +224,29 @@ async def test_what_is_committed_while_a_page_is_read_comes_once() -> None:
             if len(seen) >= 5:
                 break
     assert seen == [f"id: s/{number}/{number}" for number in range(1, 6)]
+
+
+async def test_a_client_that_does_not_read_is_cut_and_its_stream_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("acc_ace.cockpit.timeline.STALL_S", 0.05)
+
+    async def newest() -> int:
+        return 1
+
+    async def after(n: int, limit: int) -> list[TimelineEvent]:
+        return [TimelineEvent(session="s", turn=1, n=1, kind="turn", data={})]
+
+    async def never(*_message: object) -> Any:
+        await asyncio.Event().wait()
+
+    timeline, following = Timeline(), AsyncExitStack()
+    pulse = await following.enter_async_context(timeline.follow("s", Source(newest, after)))
+    response = TimelineResponse(blocks(pulse, after=0, kinds=()), following)
+    scope = {"type": "http", "asgi": {"spec_version": "2.4"}}
+    async with asyncio.timeout(10):
+        await response(scope, never, never)
+    assert timeline.clients == 0
 
 
 def test_a_source_that_breaks_ends_its_streams_instead_of_staying_silent(

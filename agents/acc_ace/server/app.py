@@ -65,12 +65,13 @@ logger = logging.getLogger(__name__)
 _DOCS: Final = "/docs"
 _REDOC: Final = "/redoc"
 _ASSETS: Final = "/docs/assets"
+_REPLACED: Final = {_DOCS, _REDOC, "/"}
 
 
 def serve_docs(app: FastAPI) -> None:
-    """Replace FastAPI's pages, which load their scripts from a content delivery network."""
+    """Replace FastAPI's pages, which load scripts of other hosts, and ADK's root by the cockpit."""
     app.router.routes[:] = [
-        route for route in app.router.routes if getattr(route, "path", "") not in {_DOCS, _REDOC}
+        route for route in app.router.routes if getattr(route, "path", "") not in _REPLACED
     ]
     assets = files("fastapi_offline") / "static"
     app.mount(_ASSETS, StaticFiles(directory=str(assets)), name="docs-assets")
@@ -96,6 +97,7 @@ def serve_docs(app: FastAPI) -> None:
             with_google_fonts=False,
         )
 
+    app.add_api_route("/", _to_cockpit, include_in_schema=False)
     app.add_api_route(_DOCS, swagger_ui, include_in_schema=False)
     app.add_api_route(_REDOC, redoc, include_in_schema=False)
 
@@ -198,8 +200,6 @@ def create_app(
     serve_docs(app)
     for router in (*_ROUTERS, login_router(identities)):
         app.include_router(router)
-    if not settings.serve_web_interface:
-        app.add_api_route("/", _to_docs, include_in_schema=False)
     _guard(app, container, identities, context.gate)
     install_problem_handlers(app, data_dir=settings.data_dir)
     describe_problems(app)
@@ -305,5 +305,5 @@ def _origins(settings: Settings) -> list[str]:
     return [*settings.allow_origins, *own]
 
 
-async def _to_docs() -> RedirectResponse:
-    return RedirectResponse("/docs")
+async def _to_cockpit() -> RedirectResponse:
+    return RedirectResponse("ui/")

@@ -25,7 +25,7 @@ from acc_ace.server.request_body import BODY
 _POLICY_VIOLATION: Final = 1008
 _UI: Final = "/dev-ui/"
 _COCKPIT: Final = "/ui/"
-_AFTER_SIGN_IN: Final = ("/", _COCKPIT)
+_AFTER_SIGN_IN: Final = (_UI, _COCKPIT)
 """Pages to go to after signing in: nothing else, or a link could lead elsewhere."""
 
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -81,8 +81,8 @@ def login_router(identities: Identities) -> APIRouter:
         body: bytes = request.scope.get(BODY, b"")
         form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8)
         user = identities.of_token(form.get("token", [""])[0].strip())
-        back = form.get("back", ["/"])[0]
-        back = back if back in _AFTER_SIGN_IN else "/"
+        back = form.get("back", [""])[0]
+        back = back if back in _AFTER_SIGN_IN else _COCKPIT
         if user is None:
             return _page("This token is not known.", 401, back)
         response = RedirectResponse(back, status_code=303)
@@ -101,7 +101,7 @@ def login_router(identities: Identities) -> APIRouter:
 
 def _unauthorized(scope: Scope) -> Response:
     if scope["type"] == "http" and scope["method"] == "GET" and _is_browser(scope):
-        return _page("", 401, _COCKPIT if scope["path"].startswith("/ui") else "/")
+        return _page("", 401, _UI if scope["path"].startswith(_UI) else _COCKPIT)
     value = problem(
         401,
         "unauthorized",
@@ -162,7 +162,7 @@ def _is_browser(scope: Scope) -> bool:
     return "text/html" in (header(scope, b"accept") or "")
 
 
-def _page(message: str, status: int, back: str = "/") -> Response:
+def _page(message: str, status: int, back: str = _COCKPIT) -> Response:
     return HTMLResponse(
         _PAGE.format(message=escape(message), back=back),
         status_code=status,

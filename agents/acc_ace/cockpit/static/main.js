@@ -19,7 +19,7 @@ const MENU = { sessions: "Sessions", playbook: "Playbook", survivor: "Survivor",
 const KEYS = [
   ["/", "Search"],
   ["j  k", "Next and previous turn"],
-  ["1 – 6", "Tabs of a session"],
+  ["1 – 5", "Tabs of a session"],
   ["← →", "Scrubber and tabs"],
   ["Enter", "Send the turn"],
   ["?", "This list"],

@@ -37,7 +37,7 @@ export default function Playbook({ route, app, user, me }) {
         <${Choice} label=${t("Whose playbook")} current=${scope}
           options=${[["", t("In use")], ["app", t("The app's")], ["user", t("My own")]]}
           onPick=${(id) => (location.hash = link({ scope: id }))} />
-        <${Raw} path=${PATH} query=${ask} />
+        <${Raw} path=${["held", "versions"].includes(view) ? `${PATH}/${view}` : PATH} query=${ask} />
       </div>
       ${book.data && html`<${Statistics} stats=${book.data.stats} />`}
       <${Tabs} label=${t("Playbook")} current=${view}

@@ -26,8 +26,7 @@ function placeOf({ name, parts }) {
   return { name, app, user, session, turn: Number(turn) || 0, tab: TITLES[tab] ? tab : "state" };
 }
 
-const placed = ({ name, app, user, session, turn, tab }) =>
-  [name, app, user, session, "turn", String(turn), tab];
+const placed = ({ name, app, user, session, turn, tab }) => [name, app, user, session, "turn", String(turn), tab];
 
 export default function Session({ route }) {
   const place = placeOf(route);
@@ -47,7 +46,7 @@ export default function Session({ route }) {
   const isShown = !turns.items.length || turns.items.some((each) => each.turn === turn);
   useEffect(() => isShown || setBefore(pageAround(turn, last, PAGE)), [isShown, turn]);
 
-  const undo = () => post(`${base}/undo`, undefined, { query: { turn: last } }).then(reload);
+  const undo = () => post(`${base}/undo`, undefined, { query: { turn: head.data.turn } }).then(reload);
   const Panel = PANELS[place.tab] ?? State;
   const isNew = head.error?.status === 404 && !place.turn;
   const shared = { base, turn, last, head, turns, rules, reload, isNew, place, route };
@@ -63,7 +62,7 @@ export default function Session({ route }) {
         <${Connection} state=${stream} />
         <span class="grow"></span>
         <${Raw} path=${`${base}/ccs`} />
-        <${Act} kind="quiet" disabled=${!last} action=${undo}>${t("Undo the last turn")}</${Act}>
+        <${Act} kind="quiet" disabled=${!head.data?.turn} action=${undo}>${t("Undo the last turn")}</${Act}>
         <${Delete} base=${base} place=${place} disabled=${isNew} />
       </div>
       ${!isNew && html`<${Failure} error=${head.error} reload=${reload} />`}
@@ -108,9 +107,9 @@ function useDeparture(place, head) {
 function useTurnKeys(place, turn, last) {
   useKeys(({ key }) => {
     const next = turn + ({ j: 1, k: -1 }[key] ?? 0);
-    const tab = Object.keys(TITLES)[Number(key) - 1];
+    const shown = [...document.querySelectorAll(".memory > .tabs a")].filter((tab) => tab.offsetParent);
     if (next !== turn && next >= 1 && next <= last) go(placed({ ...place, turn: next }));
-    else if (tab) go(placed({ ...place, turn, tab }));
+    else shown[Number(key) - 1]?.click();
   });
 }
 

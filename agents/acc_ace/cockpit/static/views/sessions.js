@@ -32,7 +32,8 @@ export default function Sessions({ route, app, user }) {
         session: route.query.gone,
       })}</${Notice}>`}
       <${Loaded} of=${list}>${() => items.length === 0
-        ? html`<${Empty}>${t("No sessions of {user} in {app} yet.", { app, user })}</${Empty}>`
+        ? html`<${Empty}>${t("No sessions of {user} in {app} yet.", { app, user })}${" "}
+            ${t("Another app or user is chosen above; adk run speaks as test_user.")}</${Empty}>`
         : html`
         <table class="list">
           <thead><tr>

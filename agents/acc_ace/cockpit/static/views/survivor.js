@@ -115,7 +115,7 @@ function Replay({ source, count, isLive }) {
     return () => clearTimeout(timer);
   }, [isPlaying, n, count]);
 
-  const tick = ticks.find((each) => each.n === n);
+  const tick = ticks.find((each) => each.n === n) ?? ticks.at(-1); // until it has been read
   const play = () => {
     if (!isPlaying && n >= count) setPicked(1);
     setPlaying(!isPlaying);

@@ -60,7 +60,8 @@ export function Controls({ settings }) {
                 onChange=${(event) => set({ log_detail: event.target.value })}>
           <option value="brief">${t("brief")}</option><option value="full">${t("full")}</option>
         </select></label>
-      <label class="row small"><input type="checkbox" name="notifications" checked=${now.notifications}
+      <label class="row small"><input type="checkbox" name="notifications"
+        checked=${now.notifications && window.Notification?.permission === "granted"}
         onChange=${(event) => notifyMe(event.target.checked)} />
         ${t("Notifications")}</label>
       <${Failure} error=${error} onClose=${() => setError(null)} />

@@ -39,7 +39,7 @@ export function Tick({ tick, trail, recent, onPick, children }) {
               <span class="num">${body[name]} / ${body[`most_${name}`]}</span></dd>
           `)}
           ${["danger", "unknown", "fear", "curiosity"].map((name) => html`
-            <dt>${t(name)}</dt><dd><meter min="0" max="1" value=${tick[name]} />
+            <dt>${t(name)}</dt><dd><meter min="0" max=${name === "curiosity" ? 2 : 1} value=${tick[name]} />
               <span class="num">${decimal(tick[name])}</span></dd>
           `)}
         </dl>
@@ -116,7 +116,6 @@ const Plan = ({ plan }) => html`
 `;
 
 const signed = (value) => (value > 0 ? `+${value}` : value || "");
-
 const CHANGED = ["life", "food", "water"];
 
 const Steps = ({ steps }) => html`
@@ -153,7 +152,7 @@ const Recent = ({ recent, onPick }) => html`
           <td class="clip">${each.plan.objective}</td>
           <td class="num">${decimal(each.scoreboard.total)}</td>
           <td class=${`num ${lossOf(each) ? "loss" : ""}`}>${lossOf(each) || ""}</td>
-          <td class="num">${each.alerts.length > 0 && "⚠ "}${decimal(each.danger)}</td>
+          <td class="num">${each.alerts.length > 0 && "⚠ "}${decimal(Math.max(each.danger, ...each.steps.map(({ danger }) => danger)))}</td>
         </tr>
       `)}
     </tbody>
