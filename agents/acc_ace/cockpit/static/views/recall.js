@@ -34,7 +34,7 @@ function Candidate({ artifact_id: id, score, most, ok, reason, detail, in_state:
         <${Tag} kind=${ok === null ? "" : ok ? "good" : "bad"}>
           ${ok === null ? t("not judged") : ok ? t("qualified") : t("rejected")}
         </${Tag}>
-        <span class="small">${t(reason)}</span>
+        <span class="small">${t(reason).replaceAll("_", " ")}</span>
         ${isUsed && html`<${Tag} kind="accent">${t("in the state")}</${Tag}>`}
         <span class="grow"></span>
         <${Button} kind="quiet" aria-expanded=${String(isOpen)} onClick=${() => setOpen(!isOpen)}>
@@ -42,7 +42,7 @@ function Candidate({ artifact_id: id, score, most, ok, reason, detail, in_state:
         </${Button}>
       </div>
       <div class="row small"><code>${id}</code><${Tag}>${t(it.kind)}</${Tag}>
-        <span class="muted">${it.source}</span></div>
+        <span class="muted">${it.source !== it.kind && it.source}</span></div>
       ${(detail || it.why.length > 0) && html`
         <p class="muted small">${[detail, it.why.join(", ")].filter(Boolean).join(" · ")}</p>`}
       ${isOpen && html`<${Artifact} id=${id} />`}

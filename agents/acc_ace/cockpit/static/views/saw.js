@@ -45,7 +45,7 @@ function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds
     ${error && html`<${Notice} kind="bad">${error}</${Notice}>`}
     <div class="window" role="img" aria-label=${t("The request by parts")}>
       ${parts.map((part, index) => html`
-        <span class=${`part p${index % 8}`} style=${{ width: share(part.tokens) }}
+        <span class=${`part p${index % 10}`} style=${{ width: share(part.tokens) }}
               title=${`${t(part.kind)}: ${number(part.tokens)} ${t("tokens")}`}></span>
       `)}
     </div>
@@ -55,7 +55,7 @@ function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds
       ${[...parts, answer].map((part, index) => html`
         <details key=${index} open=${part === answer}>
           <summary>
-            <span class=${`swatch ${part === answer ? "" : `p${index % 8}`}`}></span>
+            <span class=${`swatch ${part === answer ? "" : `p${index % 10}`}`}></span>
             <b>${t(part.kind)}</b>
             <span class="grow"></span>
             ${part.cached > 0 && html`<span class="muted">${t("cached")} ${number(part.cached)}</span>`}
