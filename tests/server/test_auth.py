@@ -131,8 +131,11 @@ def browser() -> httpx.AsyncClient:
 async def test_browser_is_shown_the_sign_in_page(browser: httpx.AsyncClient) -> None:
     async with browser:
         response = await browser.get("/dev-ui/")
+        signed_in = await browser.post("/login", data={"token": "alice-secret", "back": "/dev-ui/"})
     assert response.status_code == 401
     assert '<form method="post" action="/login">' in response.text
+    assert '<input type="hidden" name="back" value="/dev-ui/">' in response.text
+    assert signed_in.headers["location"] == "/dev-ui/"
 
 
 async def test_browser_signs_in_once_with_a_token(browser: httpx.AsyncClient) -> None:

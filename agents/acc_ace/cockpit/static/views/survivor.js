@@ -24,13 +24,12 @@ export default function Survivor({ route }) {
   const runs = useData("snapshots/runs");
   const [file, setFile] = useState(null);
   const open = useAction(async (chosen) => setFile(chosen && (await readFile(chosen))));
-  const names = (runs.data ?? []).map(({ run }) => run);
-  const run = route.query.run || names[0];
+  const run = route.query.run || runs.data?.[0]?.run;
   return html`
     <div class="page wide">
       <div class="head">
         <h1>${t("Survivor")}</h1>
-        ${names.length > 0 && html`
+        ${runs.data?.length > 0 && html`
           <select aria-label=${t("Run")} value=${file ? "" : run}
                   onChange=${(event) => (setFile(null), go(["survivor"], { run: event.target.value }))}>
             ${file && html`<option value="">${file.name}</option>`}
@@ -70,9 +69,8 @@ function LiveView({ run, isLive, reload }) {
   const [error, setError] = useState(null);
   const settings = useData(isLive ? "survivor/settings" : null);
   useEffect(() => void source.around(1).then(() => setCount(source.count), setError), [source]);
-  // The list of runs is what says that this one has ended.
   useEffect(() => {
-    const timer = isLive && setInterval(reload, 5_000);
+    const timer = isLive && setInterval(reload, 5_000); // The list says when a run has ended.
     return () => clearInterval(timer);
   }, [isLive]);
   const connection = useStream("sse/timeline", { run }, ({ type, data }) => {
@@ -115,7 +113,8 @@ function Replay({ source, count, isLive }) {
     return () => clearTimeout(timer);
   }, [isPlaying, n, count]);
 
-  const tick = ticks.find((each) => each.n === n) ?? ticks.at(-1); // until it has been read
+  // Whoever follows a run keeps the last tick in view until the new one has been read.
+  const tick = ticks.find((each) => each.n === n) ?? (picked === null ? ticks.at(-1) : undefined);
   const play = () => {
     if (!isPlaying && n >= count) setPicked(1);
     setPlaying(!isPlaying);

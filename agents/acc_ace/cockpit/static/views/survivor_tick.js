@@ -152,13 +152,14 @@ const Recent = ({ recent, onPick }) => html`
           <td class="clip">${each.plan.objective}</td>
           <td class="num">${decimal(each.scoreboard.total)}</td>
           <td class=${`num ${lossOf(each) ? "loss" : ""}`}>${lossOf(each) || ""}</td>
-          <td class="num">${each.alerts.length > 0 && "⚠ "}${decimal(Math.max(each.danger, ...each.steps.map(({ danger }) => danger)))}</td>
+          <td class="num">${each.alerts.length > 0 && "⚠ "}${decimal(dangerOf(each))}</td>
         </tr>
       `)}
     </tbody>
   </table>
 `;
 
+const dangerOf = ({ danger, steps }) => Math.max(danger, ...steps.map((step) => step.danger));
 const lossOf = ({ steps }) => -steps.reduce((sum, { life }) => sum + Math.min(life, 0), 0);
 
 const Entries = ({ title, entries }) => entries.length > 0 && html`
