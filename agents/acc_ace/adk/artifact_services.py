@@ -26,7 +26,7 @@ from acc_ace.container import Container
 from acc_ace.errors import ConfigError, StoreError
 from acc_ace.schemas.base import Tenant
 from acc_ace.storage.playbooks.export_folders import part
-from acc_ace.storage.sqlite.database import make_directory
+from acc_ace.storage.private_files import make_directory
 from acc_ace.turn.ports import UserFile, UserFiles
 
 _LONGEST_NAME = 256

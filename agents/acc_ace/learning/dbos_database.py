@@ -24,7 +24,7 @@ from acc_ace.config import Settings
 from acc_ace.errors import AccAceError, ConfigError, StoreError
 from acc_ace.learning.dbos_connections import BoundedClient, bounded_engine
 from acc_ace.storage.postgres.connection import SilentError, network, with_encoded_query
-from acc_ace.storage.sqlite.database import make_directory
+from acc_ace.storage.private_files import make_directory
 from acc_ace.storage.sqlite.wal_checkpoint import PATIENTLY_S, PAUSE_S, still_read, try_scrub
 
 T = TypeVar("T")

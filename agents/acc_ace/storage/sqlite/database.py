@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from acc_ace.errors import CorruptStoreError, InputError, StoreError
+from acc_ace.storage.private_files import make_database_file, make_directory
 from acc_ace.storage.sql_database import VERSION, baseline, check_version
 from acc_ace.storage.sql_rows import Rows, on_connection
 from acc_ace.storage.sqlite.artifact_writes import SqliteRows
@@ -157,6 +158,7 @@ class SqliteDatabase:
     def _connect(self) -> sqlite3.Connection:
         if self.path != IN_MEMORY:
             make_directory(self.path.parent)
+            make_database_file(self.path)
         connection = sqlite3.connect(
             self.path,
             timeout=self._busy_timeout_s,
@@ -200,17 +202,6 @@ class SqliteDatabase:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-def make_directory(directory: Path) -> None:
-    """Make a directory with mode 0700; raises StoreError."""
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(
-            f"directory {directory} cannot be made ({error.strerror}); "
-            "set ACC_ACE_DATA_DIR to a directory that you may write to"
-        ) from error
 
 
 def migrate(connection: sqlite3.Connection, database: str) -> None:
