@@ -14,15 +14,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from acc_ace.gates.commit_gate import GateResult, commit
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.ccs import empty_ccs
-from acc_ace.schemas.commit import ChangeKind, CommittedState, ConstraintPin, RuleChange
-from acc_ace.schemas.interaction import Attachment, TurnInput
-from acc_ace.schemas.limits import Limits
-from acc_ace.text.rules.proposals import proposed_changes
-from acc_ace.text.sentences import split_sentences
-from acc_ace.text.similarity import normalised
+from acc_ace.core.gates.commit_gate import GateResult, commit
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.ccs import empty_ccs
+from acc_ace.core.schemas.commit import ChangeKind, CommittedState, ConstraintPin, RuleChange
+from acc_ace.core.schemas.interaction import Attachment, TurnInput
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.text.rules.proposals import proposed_changes
+from acc_ace.core.text.sentences import split_sentences
+from acc_ace.core.text.similarity import normalised
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data" / "consent"
 LIMITS: Final = Limits(constraints_tokens=4_000, ccs_tokens=8_000)

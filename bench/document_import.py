@@ -23,9 +23,9 @@ from typing import Literal, get_args
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
-from acc_ace.memory.documents.document_import import import_document
-from acc_ace.schemas.base import Tenant
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.ext.documents.document_files import DocumentFile, FolderAtFault, document_files
+from acc_ace.ext.documents.document_import import import_document
 from acc_ace.storage.sqlite.database import DATABASE_FILE
 
 Case = Literal["document", "records"]

@@ -34,14 +34,14 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.lab.recall.corpus import ADVERSARIAL, Corpus, Passage, Question, read_corpora
-from acc_ace.rules_model.model import EmbeddedLlm
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, TurnInput
-from acc_ace.text.sentences import split_sentences
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, TurnInput
+from acc_ace.core.text.sentences import split_sentences
+from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.ext.embedded.model import EmbeddedLlm
+from acc_ace.ext.lab.recall.corpus import ADVERSARIAL, Corpus, Passage, Question, read_corpora
 from acc_ace.turn.steps import recall_query
 from bench.workload import request_text
 

@@ -20,13 +20,13 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
-from acc_ace.adk.guard import ToolGuard
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.gates.guard import ActCall, conflicts
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.interaction import ActVerdict
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.schemas.interaction import ActVerdict
+from acc_ace.ext.guard.guard import ActCall, conflicts
+from acc_ace.ext.guard.tool_guard import ToolGuard
 from acc_ace.turn.turn_record import TurnRecord
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data" / "consent"

@@ -13,8 +13,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from acc_ace.text.injection import instruction_like
-from acc_ace.text.sentences import split_sentences
+from acc_ace.core.text.injection import instruction_like
+from acc_ace.core.text.sentences import split_sentences
 
 
 def main() -> None:

@@ -39,7 +39,7 @@ def open_turns(folder: Path, llm: BaseLlm) -> OpenedTurns:
     from acc_ace.bootstrap import build_container  # noqa: PLC0415 - as the module says
     from acc_ace.config import ROLES, Settings  # noqa: PLC0415 - as the module says
     from acc_ace.conversation import APP_NAME, Conversation  # noqa: PLC0415 - as the module says
-    from acc_ace.schemas.base import SessionKey  # noqa: PLC0415 - as the module says
+    from acc_ace.core.schemas.base import SessionKey  # noqa: PLC0415 - as the module says
 
     container = build_container(Settings(data_dir=folder, store="sqlite", learn_on="every"))
     conversation = Conversation(container, models=dict.fromkeys(ROLES, llm))

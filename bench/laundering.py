@@ -35,15 +35,15 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.core.schemas.base import OWN_APP, Authority, PlaybookScope, SessionKey
+from acc_ace.core.schemas.ccs import CCS_FIELDS
+from acc_ace.core.schemas.commit import CommittedState, RuleScope
+from acc_ace.core.text.sentences import split_sentences
+from acc_ace.ext.embedded.prompt_parts import read_prompt
+from acc_ace.ext.embedded.views import items_of, mapping_of
 from acc_ace.models.response_shape import role_of
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.rules_model.prompt_parts import read_prompt
-from acc_ace.rules_model.views import items_of, mapping_of
-from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import OWN_APP, Authority, PlaybookScope, SessionKey
-from acc_ace.schemas.ccs import CCS_FIELDS
-from acc_ace.schemas.commit import CommittedState, RuleScope
-from acc_ace.text.sentences import split_sentences
 from acc_ace.turn.rule_service import RuleService
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data" / "consent"

@@ -27,8 +27,8 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import AccAceError
-from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.journal import journal_problems
 from bench.workload import InstantLlm, inputs
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, TypeAlias
 
-from acc_ace.text.duplicates import Vector
+from acc_ace.core.text.duplicates import Vector
 
 PIP = (
     "pip install --no-deps --target {0}/ace-playbook ace-playbook==0.3.0\n"

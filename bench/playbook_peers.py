@@ -21,18 +21,18 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from acc_ace.playbook.curation.curation_record import OK, CurationContext, record_of
-from acc_ace.playbook.curation.delta_guard import curate
-from acc_ace.playbook.refine.refine_plan import refine
-from acc_ace.playbook.selection import select_bullets
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaType
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
+from acc_ace.core.playbook.curation.curation_record import OK, CurationContext, record_of
+from acc_ace.core.playbook.curation.delta_guard import curate
+from acc_ace.core.playbook.refine.refine_plan import refine
+from acc_ace.core.playbook.selection import select_bullets
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaType
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.duplicates import Vector, lesson_of, unit_vector
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
-from acc_ace.text.duplicates import Vector, lesson_of, unit_vector
 from bench.peers import Change, Peer, Row, load_peers
 
 OURS = "acc-ace"

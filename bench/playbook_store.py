@@ -22,12 +22,12 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
-from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 
 _AT = datetime(2026, 11, 22, tzinfo=UTC)

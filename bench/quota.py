@@ -22,8 +22,8 @@ from google.adk.sessions import InMemorySessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import EMBEDDED_MODEL, GEMINI_MODEL, ROLES, AgentSettings, Settings
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import ModelError
-from acc_ace.schemas.base import SessionKey
 from tests.fakes.fake_gemini import FakeGemini, fake_gemini, http_error
 
 TURNS = ("The disk of db-01 is full.", "Who owns db-01?", "Is the disk of db-01 still full?")

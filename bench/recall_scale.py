@@ -32,14 +32,14 @@ from itertools import accumulate, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from acc_ace.lab.recall.corpus import read_corpora
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.ext.lab.recall.corpus import read_corpora
+from acc_ace.ext.postgres.artifact_writes import PostgresArtifactIndex
+from acc_ace.ext.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.dense_index import PostgresDense
 from acc_ace.memory.artifact_store import ArtifactStore, Embedder
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.create_stores import sqlite_dense
-from acc_ace.storage.postgres.artifact_writes import PostgresArtifactIndex
-from acc_ace.storage.postgres.database import PostgresDatabase
-from acc_ace.storage.postgres.dense_index import PostgresDense
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_rows import on_connection
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex

@@ -21,11 +21,11 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
+from acc_ace.core.schemas.artifact import Artifact, RecallQuery
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.pipeline import APP_NAME
-from acc_ace.schemas.artifact import Artifact, RecallQuery
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.interaction import TurnInput
 from acc_ace.turn.steps import recall_query
 
 _SUBJECTS = 24

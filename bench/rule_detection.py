@@ -15,14 +15,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import NotRequired, TypedDict
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.text.rules.own_words import own_words
-from acc_ace.text.rules.possible_changes import possible_changes
-from acc_ace.text.rules.proposals import proposed_changes
-from acc_ace.text.rules.rule_changes import detect_changes
-from acc_ace.text.rules.rule_detection import detect_rules
-from acc_ace.text.sentences import split_sentences
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.text.rules.own_words import own_words
+from acc_ace.core.text.rules.possible_changes import possible_changes
+from acc_ace.core.text.rules.proposals import proposed_changes
+from acc_ace.core.text.rules.rule_changes import detect_changes
+from acc_ace.core.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.sentences import split_sentences
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "rules"
 _KEYWORDS = re.compile(

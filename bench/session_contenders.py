@@ -23,7 +23,7 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.storage.sql_rows import on_connection
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from bench.workload import InstantLlm, answer, inputs, state
@@ -98,7 +98,7 @@ async def ours_sqlite(folder: Path) -> AsyncIterator[Contender]:
 async def ours_postgres(folder: Path) -> AsyncIterator[Contender]:
     """SqlSessionService over the test suite's own server."""
     # The server of the tests; its code is there in a checkout, where benchmarks are run.
-    from acc_ace.storage.postgres.database import PostgresDatabase  # noqa: PLC0415
+    from acc_ace.ext.postgres.database import PostgresDatabase  # noqa: PLC0415
     from tests.fakes.postgres_server import running_postgres  # noqa: PLC0415
 
     del folder

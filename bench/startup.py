@@ -22,7 +22,7 @@ import asyncio
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.config import load_settings
 from acc_ace.bootstrap import build_container
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 
 async def first() -> None:
     conversation = Conversation(build_container(load_settings()))

@@ -25,11 +25,11 @@ from typing import Final, NamedTuple
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.schemas.survival import LoopSettings, StepRecord
-from acc_ace.survival.loop import RunOptions, Survivor
-from acc_ace.survival.snapshots import SettingsPort
-from acc_ace.survival.world import World
-from acc_ace.survival.world_rules import Rules, Sizes
+from acc_ace.ext.survivor.loop import RunOptions, Survivor
+from acc_ace.ext.survivor.snapshots import SettingsPort
+from acc_ace.ext.survivor.survival import LoopSettings, StepRecord
+from acc_ace.ext.survivor.world import World
+from acc_ace.ext.survivor.world_rules import Rules, Sizes
 from bench.survivor_curve import interval, interval_of
 from bench.survivor_world import ENDLESS
 

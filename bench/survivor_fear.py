@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acc_ace.schemas.survival import StepRecord
-from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
-from acc_ace.survival.fear import WINDOW, Fear, is_damaged
-from acc_ace.survival.planner import Belief, Beliefs, plan_steps
-from acc_ace.survival.world import World
-from acc_ace.survival.world_rules import ACTIONS, CREATURES, Nature, Rules, action_of
+from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
+from acc_ace.ext.survivor.fear import WINDOW, Fear, is_damaged
+from acc_ace.ext.survivor.planner import Belief, Beliefs, plan_steps
+from acc_ace.ext.survivor.survival import StepRecord
+from acc_ace.ext.survivor.world import World
+from acc_ace.ext.survivor.world_rules import ACTIONS, CREATURES, Nature, Rules, action_of
 
 FOOD, WATER = Nature.FOOD, Nature.WATER
 TRAINING, HELD_OUT = 100, 900

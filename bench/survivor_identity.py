@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from acc_ace.config import Settings
-from acc_ace.survival.loop import RunOptions, run_episodes
+from acc_ace.ext.survivor.loop import RunOptions, run_episodes
 
 CLOCK: Final = {"at", "seconds"}
 

@@ -27,8 +27,8 @@ from typing import Final, NamedTuple
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.schemas.survival import LoopSnapshot
-from acc_ace.survival.loop import RunOptions, Survivor
+from acc_ace.ext.survivor.loop import RunOptions, Survivor
+from acc_ace.ext.survivor.survival import LoopSnapshot
 
 WINDOW: Final = 1_000
 GROWTH, PROMPT, CALLS = 1.10, 3_500, 2.3

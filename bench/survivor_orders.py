@@ -28,13 +28,13 @@ from pydantic import PrivateAttr
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.rules_model.prompt_parts import read_prompt
-from acc_ace.rules_model.views import mapping_of, state_of, text_of
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.survival.loop import GOAL, RULES, RunOptions, Survivor
-from acc_ace.survival.world import Observation, World
-from acc_ace.survival.world_rules import TERRAIN, Rules, Sizes
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.ext.embedded.prompt_parts import read_prompt
+from acc_ace.ext.embedded.views import mapping_of, state_of, text_of
+from acc_ace.ext.survivor.loop import GOAL, RULES, RunOptions, Survivor
+from acc_ace.ext.survivor.world import Observation, World
+from acc_ace.ext.survivor.world_rules import TERRAIN, Rules, Sizes
 from tests.fakes.obedient_llm import ObedientLlm
 
 ALL_RULES: Final = (*RULES, "Never use a cone.")

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
-from acc_ace.survival.planner import NEAR, Belief, plan_steps
-from acc_ace.survival.world import Touch, World
-from acc_ace.survival.world_rules import (
+from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
+from acc_ace.ext.survivor.planner import NEAR, Belief, plan_steps
+from acc_ace.ext.survivor.world import Touch, World
+from acc_ace.ext.survivor.world_rules import (
     ACTIONS,
     CREATURES,
     Nature,

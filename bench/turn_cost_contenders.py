@@ -20,10 +20,10 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.playbook.playbook_service import PlaybookService
-from acc_ace.schemas.base import MemoryName, SessionKey
-from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.text.arithmetic import evaluate
+from acc_ace.core.playbook.playbook_service import PlaybookService
+from acc_ace.core.schemas.base import MemoryName, SessionKey
+from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.text.arithmetic import evaluate
 from bench.turn_cost_wire import MeteredLlm
 
 Turn = Callable[[str], Awaitable[None]]

@@ -19,8 +19,8 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.models.response_shape import declarations_of, json_schema_of, parameters_of, role_of
-from acc_ace.text.tokens import estimate_tokens
 from bench.incident_talk import FIRST_RULE, RULES, Exchange, exchanges
 
 OUTPUT_PRICE = 6.0

@@ -29,7 +29,7 @@ from google.genai import types
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from bench.workload import InstantLlm, inputs
 
 WINDOW = 20

@@ -11,10 +11,10 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.models.response_shape import role_of
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.text.tokens import estimate_tokens
 
 _HOSTS = ("db-01", "db-02", "cache-03", "web-04", "queue-05", "edge-06", "auth-07", "mail-08")
 _FACTS = ("disk is {n}% full", "latency is {n} ms", "shows {n} errors", "was restarted {n} h ago")

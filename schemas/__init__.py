@@ -1,4 +1,4 @@
-"""The public contracts, for whoever reads a checkout. They are defined in `acc_ace.schemas`.
+"""The public contracts, for whoever reads a checkout. They are defined in `acc_ace.core.schemas`.
 
 These modules only name them again; they are not part of the installed package.
 """

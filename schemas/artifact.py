@@ -1,6 +1,6 @@
-"""Public contract: artifacts and documents. Defined in `acc_ace.schemas.artifact`."""
+"""Public contract: artifacts and documents. Defined in `acc_ace.core.schemas.artifact`."""
 
-from acc_ace.schemas.artifact import (
+from acc_ace.core.schemas.artifact import (
     Artifact,
     ArtifactKind,
     DocumentForm,

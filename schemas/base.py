@@ -1,6 +1,6 @@
-"""Public contract: base classes and tenants. Defined in `acc_ace.schemas.base`."""
+"""Public contract: base classes and tenants. Defined in `acc_ace.core.schemas.base`."""
 
-from acc_ace.schemas.base import (
+from acc_ace.core.schemas.base import (
     MEMORIES,
     OWN_APP,
     SCHEMA_VERSION,

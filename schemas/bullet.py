@@ -1,6 +1,6 @@
-"""Public contract: a bullet of the playbook. Defined in `acc_ace.schemas.bullet`."""
+"""Public contract: a bullet of the playbook. Defined in `acc_ace.core.schemas.bullet`."""
 
-from acc_ace.schemas.bullet import (
+from acc_ace.core.schemas.bullet import (
     DEFAULT_SECTION,
     EPOCH,
     MOST_COUNTED,

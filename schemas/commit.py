@@ -1,6 +1,6 @@
-"""Public contract: what the gate writes around a CCS. Defined in `acc_ace.schemas.commit`."""
+"""Public contract: what the gate writes around a CCS. Defined in `acc_ace.core.schemas.commit`."""
 
-from acc_ace.schemas.commit import (
+from acc_ace.core.schemas.commit import (
     MAX_REPAIRS,
     CcsDiff,
     ChangeKind,

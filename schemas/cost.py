@@ -1,6 +1,6 @@
-"""Public contract: prices, and what turns and sessions cost. Defined in `acc_ace.schemas.cost`."""
+"""Public contract: prices, and costs of turns and sessions. See `acc_ace.core.schemas.cost`."""
 
-from acc_ace.schemas.cost import (
+from acc_ace.core.schemas.cost import (
     NEWEST,
     REPLAY,
     CostOfTurn,

@@ -1,6 +1,6 @@
-"""Public contract: the Curator's operations. Defined in `acc_ace.schemas.delta`."""
+"""Public contract: the Curator's operations. Defined in `acc_ace.core.schemas.delta`."""
 
-from acc_ace.schemas.delta import (
+from acc_ace.core.schemas.delta import (
     MOST_READ,
     MOST_SOURCES,
     UNREADABLE,

@@ -1,5 +1,5 @@
-"""Public contract: the Generator's answer. Defined in `acc_ace.schemas.interaction`."""
+"""Public contract: the Generator's answer. Defined in `acc_ace.core.schemas.interaction`."""
 
-from acc_ace.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.interaction import GeneratorOutput
 
 __all__ = ["GeneratorOutput"]

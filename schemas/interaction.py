@@ -1,6 +1,6 @@
-"""Public contract: a turn as evidence. Defined in `acc_ace.schemas.interaction`."""
+"""Public contract: a turn as evidence. Defined in `acc_ace.core.schemas.interaction`."""
 
-from acc_ace.schemas.interaction import (
+from acc_ace.core.schemas.interaction import (
     ActVerdict,
     Attachment,
     GuardDecision,

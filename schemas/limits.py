@@ -1,6 +1,6 @@
-"""Public contract: bounds of everything that could grow. Defined in `acc_ace.schemas.limits`."""
+"""Public contract: bounds of all that could grow. Defined in `acc_ace.core.schemas.limits`."""
 
-from acc_ace.schemas.limits import (
+from acc_ace.core.schemas.limits import (
     BackgroundLimits,
     Limits,
     RecallWeights,

@@ -1,6 +1,6 @@
-"""Public contract: which candidates may pass. Defined in `acc_ace.schemas.qualification`."""
+"""Public contract: which candidates may pass. Defined in `acc_ace.core.schemas.qualification`."""
 
-from acc_ace.schemas.qualification import (
+from acc_ace.core.schemas.qualification import (
     Qualification,
     QualificationReason,
     QualificationVerdict,

@@ -1,6 +1,6 @@
-"""Public contract: reflection and feedback. Defined in `acc_ace.schemas.reflection`."""
+"""Public contract: reflection and feedback. Defined in `acc_ace.core.schemas.reflection`."""
 
-from acc_ace.schemas.reflection import (
+from acc_ace.core.schemas.reflection import (
     MAX_FEEDBACK,
     MAX_WORDS,
     MOST_TAGS,

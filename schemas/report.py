@@ -1,6 +1,6 @@
-"""Public contract: report and events of a turn. Defined in `acc_ace.schemas.report`."""
+"""Public contract: report and events of a turn. Defined in `acc_ace.core.schemas.report`."""
 
-from acc_ace.schemas.report import (
+from acc_ace.core.schemas.report import (
     CONFIRMATION,
     NANO,
     Answer,

@@ -16,21 +16,27 @@ if TYPE_CHECKING:
     from acc_ace.container import Container
     from acc_ace.controller import AccController
     from acc_ace.conversation import Conversation
+    from acc_ace.core.schemas.artifact import Artifact, Recall, RecalledArtifact
+    from acc_ace.core.schemas.base import Authority, SessionKey
+    from acc_ace.core.schemas.bullet import Bullet
+    from acc_ace.core.schemas.ccs import CompressedCognitiveState
+    from acc_ace.core.schemas.commit import (
+        CcsDiff,
+        CommitKind,
+        CommittedState,
+        JournalEntry,
+        RuleScope,
+    )
+    from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation
+    from acc_ace.core.schemas.interaction import Attachment, GeneratorOutput, ToolResult, TurnInput
+    from acc_ace.core.schemas.limits import Limits
+    from acc_ace.core.schemas.playbook import Playbook
+    from acc_ace.core.schemas.qualification import Qualification
+    from acc_ace.core.schemas.reflection import Judgement, Reflection
+    from acc_ace.core.schemas.report import TurnReport
     from acc_ace.errors import AccAceError
     from acc_ace.models.factory import build_model, register_models
     from acc_ace.plugin import BoundedMemoryPlugin
-    from acc_ace.schemas.artifact import Artifact, Recall, RecalledArtifact
-    from acc_ace.schemas.base import Authority, SessionKey
-    from acc_ace.schemas.bullet import Bullet
-    from acc_ace.schemas.ccs import CompressedCognitiveState
-    from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry, RuleScope
-    from acc_ace.schemas.delta import DeltaBatch, DeltaOperation
-    from acc_ace.schemas.interaction import Attachment, GeneratorOutput, ToolResult, TurnInput
-    from acc_ace.schemas.limits import Limits
-    from acc_ace.schemas.playbook import Playbook
-    from acc_ace.schemas.qualification import Qualification
-    from acc_ace.schemas.reflection import Judgement, Reflection
-    from acc_ace.schemas.report import TurnReport
     from acc_ace.turn.algorithm import (
         CompressionPort,
         DecisionPort,
@@ -100,18 +106,18 @@ _MODULES: Final = {
     "errors": "AccAceError",
     "models.factory": "build_model register_models",
     "plugin": "BoundedMemoryPlugin",
-    "schemas.artifact": "Artifact Recall RecalledArtifact",
-    "schemas.base": "Authority SessionKey",
-    "schemas.bullet": "Bullet",
-    "schemas.ccs": "CompressedCognitiveState",
-    "schemas.commit": "CcsDiff CommitKind CommittedState JournalEntry RuleScope",
-    "schemas.delta": "DeltaBatch DeltaOperation",
-    "schemas.interaction": "Attachment GeneratorOutput ToolResult TurnInput",
-    "schemas.limits": "Limits",
-    "schemas.playbook": "Playbook",
-    "schemas.qualification": "Qualification",
-    "schemas.reflection": "Judgement Reflection",
-    "schemas.report": "TurnReport",
+    "core.schemas.artifact": "Artifact Recall RecalledArtifact",
+    "core.schemas.base": "Authority SessionKey",
+    "core.schemas.bullet": "Bullet",
+    "core.schemas.ccs": "CompressedCognitiveState",
+    "core.schemas.commit": "CcsDiff CommitKind CommittedState JournalEntry RuleScope",
+    "core.schemas.delta": "DeltaBatch DeltaOperation",
+    "core.schemas.interaction": "Attachment GeneratorOutput ToolResult TurnInput",
+    "core.schemas.limits": "Limits",
+    "core.schemas.playbook": "Playbook",
+    "core.schemas.qualification": "Qualification",
+    "core.schemas.reflection": "Judgement Reflection",
+    "core.schemas.report": "TurnReport",
     "turn.algorithm": (
         "CompressionPort DecisionPort EvidencePort Ports QualificationPort RecallPort "
         "Turn run_turns"

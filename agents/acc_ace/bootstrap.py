@@ -6,8 +6,8 @@ from acc_ace.adk.artifact_services import open_artifacts
 from acc_ace.clock import Clock, SystemClock
 from acc_ace.config import Settings, settings
 from acc_ace.container import Container
-from acc_ace.learning.create_learning_queue import open_learning_queue
-from acc_ace.models.embedder_factory import build_embedder
+from acc_ace.ext.background.create_learning_queue import open_learning_queue
+from acc_ace.ext.semantic.embedder_factory import build_embedder
 from acc_ace.models.factory import register_models
 from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores

@@ -15,10 +15,10 @@ from dotenv import dotenv_values
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
+from acc_ace.core.schemas.base import MemoryName
+from acc_ace.core.schemas.limits import BackgroundLimits, Limits, RecallWeights
 from acc_ace.errors import ConfigError
 from acc_ace.model_settings import AgentSettings, EmbedderSettings, GuardModelSettings, Role
-from acc_ace.schemas.base import MemoryName
-from acc_ace.schemas.limits import BackgroundLimits, Limits, RecallWeights
 
 __all__ = [
     "AUTO",

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from acc_ace.clock import Clock
 from acc_ace.config import Settings
-from acc_ace.schemas.base import PlaybookScope, SessionKey
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 
 if TYPE_CHECKING:
-    from acc_ace.learning.learning_queue import LearningQueue
+    from acc_ace.core.playbook.playbook_store import PlaybookStore
+    from acc_ace.ext.background.learning_queue import LearningQueue
     from acc_ace.memory.artifact_store import ArtifactStore, Embedder
-    from acc_ace.playbook.playbook_store import PlaybookStore
     from acc_ace.turn.journal import Journal
     from acc_ace.turn.ports import (
         Database,

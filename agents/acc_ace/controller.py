@@ -20,16 +20,16 @@ from acc_ace.adk.structured_agent import Models, direct_completions
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, load_settings
 from acc_ace.container import Container
+from acc_ace.core.gates.constraints import ConstraintSet
+from acc_ace.core.schemas.base import OWN_APP, Authority, SessionKey
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.commit import CommittedState, GoalPin, JournalEntry, Release
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
+from acc_ace.core.schemas.report import FeedbackReport
+from acc_ace.core.text.input_checks import check_request_id, take_input
 from acc_ace.errors import ConflictError, InputError, NotFoundError
-from acc_ace.gates.constraints import ConstraintSet
 from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.schemas.base import OWN_APP, Authority, SessionKey
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import CommittedState, GoalPin, JournalEntry, Release
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
-from acc_ace.schemas.report import FeedbackReport
-from acc_ace.text.input_checks import check_request_id, take_input
 from acc_ace.turn.algorithm import (
     OPENED,
     STEPS,

@@ -28,24 +28,30 @@ from acc_ace.adk.user_data_service import UserDataService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, Settings, load_settings
 from acc_ace.container import Container
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey, Tenant
+from acc_ace.core.schemas.commit import CommittedState, JournalEntry
+from acc_ace.core.schemas.cost import SessionCost
+from acc_ace.core.schemas.interaction import Attachment
+from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
+from acc_ace.core.schemas.reflection import Judgement
+from acc_ace.core.schemas.report import (
+    CONFIRMATION,
+    FeedbackReport,
+    TurnDone,
+    TurnEvent,
+    TurnReport,
+)
+from acc_ace.core.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey, Tenant
-from acc_ace.schemas.commit import CommittedState, JournalEntry
-from acc_ace.schemas.cost import SessionCost
-from acc_ace.schemas.interaction import Attachment
-from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
-from acc_ace.schemas.reflection import Judgement
-from acc_ace.schemas.report import CONFIRMATION, FeedbackReport, TurnDone, TurnEvent, TurnReport
-from acc_ace.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.session_changes import Rollback, edit_state
 from acc_ace.turn.turn_record import TurnRequest
 
 if TYPE_CHECKING:
-    from acc_ace.adk.background_learning import BackgroundLearning
+    from acc_ace.ext.background.background_learning import BackgroundLearning
 
 logger = logging.getLogger(__name__)
 

@@ -17,10 +17,8 @@ from google.adk.apps import App
 from google.adk.models import BaseLlm
 
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
-from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.generator import Generator
-from acc_ace.adk.stages.history_loader import HistoryLoader
 from acc_ace.adk.stages.initializer import StateInitializer
 from acc_ace.adk.stages.learning_stages import background_learning, learning_stages
 from acc_ace.adk.stages.stage import ContentlessStage
@@ -28,17 +26,19 @@ from acc_ace.adk.structured_agent import SCHEMAS, StructuredAgent
 from acc_ace.adk.tools import build_tools
 from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
-from acc_ace.gates.commit_gate import RULES
+from acc_ace.core.gates.commit_gate import RULES
+from acc_ace.core.schemas.base import OWN_APP
+from acc_ace.ext.guard.tool_guard import ToolGuard
+from acc_ace.ext.strategies.history_loader import HistoryLoader
 from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.models.token_counter import token_counter
-from acc_ace.schemas.base import OWN_APP
 from acc_ace.turn.algorithm import check_order
 from acc_ace.turn.structured_call import Completion, Prompts, load_prompts
 from acc_ace.turn.turn_record import TurnRecords
 
 if TYPE_CHECKING:
-    from acc_ace.adk.background_learning import BackgroundLearning
+    from acc_ace.ext.background.background_learning import BackgroundLearning
 
 APP_NAME = OWN_APP
 

@@ -10,10 +10,10 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.learning.learning_queue import LearningQueue
-from acc_ace.schemas.base import PlaybookScope, SessionKey
-from acc_ace.schemas.learning_job import JobState, QueuedLearning
-from acc_ace.schemas.playbook import DeltaRecord
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
+from acc_ace.core.schemas.playbook import DeltaRecord
+from acc_ace.ext.background.learning_job import JobState, QueuedLearning
+from acc_ace.ext.background.learning_queue import LearningQueue
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 

@@ -6,8 +6,8 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.errors import StoreError
-from acc_ace.learning.create_learning_queue import open_learning_queue
-from acc_ace.schemas.learning_job import JobState
+from acc_ace.ext.background.create_learning_queue import open_learning_queue
+from acc_ace.ext.background.learning_job import JobState
 from tests.background.conftest import QUICK
 from tests.background.learners import settled
 from tests.background.test_killed_workers import opened, seed, worker

@@ -12,11 +12,11 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
 from acc_ace.errors import StoreError
-from acc_ace.learning.create_learning_queue import open_learning_queue
-from acc_ace.learning.dbos_database import dbos_database
-from acc_ace.learning.dbos_queue import DbosLearningQueue
-from acc_ace.learning.learning_queue import LearningQueue
-from acc_ace.schemas.learning_job import JobState, LearningJob, QueuedLearning
+from acc_ace.ext.background.create_learning_queue import open_learning_queue
+from acc_ace.ext.background.dbos_database import dbos_database
+from acc_ace.ext.background.dbos_queue import DbosLearningQueue
+from acc_ace.ext.background.learning_job import JobState, LearningJob, QueuedLearning
+from acc_ace.ext.background.learning_queue import LearningQueue
 from tests.background.conftest import QUICK
 from tests.background.learners import KEY, conversation, one_lesson_a_turn, queue_of, settled
 from tests.fakes.postgres_server import PostgresServer

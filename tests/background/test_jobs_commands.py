@@ -11,8 +11,8 @@ from typer.testing import CliRunner, Result
 from acc_ace.cli.app import app
 from acc_ace.config import Settings
 from acc_ace.errors import AccAceError, InputError, NotFoundError
-from acc_ace.learning.learning_queue import LearningQueue
-from acc_ace.schemas.learning_job import JobState
+from acc_ace.ext.background.learning_job import JobState
+from acc_ace.ext.background.learning_queue import LearningQueue
 from tests.background.test_killed_workers import opened, seed, worker
 
 

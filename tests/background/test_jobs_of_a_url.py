@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from acc_ace.config import Settings
-from acc_ace.learning.create_learning_queue import open_learning_queue
-from acc_ace.learning.dbos_database import dbos_database
-from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.ext.background.create_learning_queue import open_learning_queue
+from acc_ace.ext.background.dbos_database import dbos_database
+from acc_ace.ext.postgres.database import PostgresDatabase
 from tests.fakes.postgres_server import PostgresServer
 
 

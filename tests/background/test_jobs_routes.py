@@ -9,7 +9,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.errors import ModelRefused
-from acc_ace.schemas.learning_job import JobState
+from acc_ace.ext.background.learning_job import JobState
 from acc_ace.server.app import create_app
 from tests.background.conftest import Make
 from tests.background.learners import lesson, queue_of, reached, settled

@@ -4,9 +4,9 @@ import threading
 
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.errors import ModelRefused, ModelUnavailable
-from acc_ace.schemas.learning_job import JobState
-from acc_ace.schemas.reflection import Judgement
+from acc_ace.ext.background.learning_job import JobState
 from tests.background.conftest import Make
 from tests.background.learners import (
     KEY,

@@ -14,9 +14,9 @@ from google.adk.models.llm_request import LlmRequest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.errors import ConfigError, ModelRefused, StoreError
-from acc_ace.schemas.learning_job import JobState
-from acc_ace.schemas.reflection import Judgement
+from acc_ace.ext.background.learning_job import JobState
 from tests.background.conftest import Make
 from tests.background.learners import (
     KEY,
@@ -205,7 +205,7 @@ async def test_a_process_that_uses_dbos_for_something_else_keeps_it(
 
 
 async def test_a_missing_extra_is_named(make_sqlite: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("acc_ace.learning.dbos_database", "acc_ace.learning.dbos_queue"):
+    for module in ("acc_ace.ext.background.dbos_database", "acc_ace.ext.background.dbos_queue"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "dbos", None)
     with pytest.raises(ConfigError, match=r"pip install 'acc-ace\[background\]'"):

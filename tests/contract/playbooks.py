@@ -3,12 +3,12 @@
 from datetime import timedelta
 from typing import Any, Protocol
 
-from acc_ace.playbook.playbook_merge import Author
-from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.bullet import Origin
-from acc_ace.schemas.delta import DeltaStatus
-from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.core.playbook.playbook_merge import Author
+from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.bullet import Origin
+from acc_ace.core.schemas.delta import DeltaStatus
+from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
 from tests.contract.values import record
 from tests.fakes.clock import START
 

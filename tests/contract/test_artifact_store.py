@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from acc_ace.schemas.artifact import Recall
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.artifact import Recall
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.storage.create_stores import Stores
-from acc_ace.text.tokens import estimate_tokens
 from tests.contract.values import (
     KEY,
     OTHER_APP,

@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from acc_ace.core.schemas.artifact import Recall
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.interaction import ToolResult
 from acc_ace.errors import InputError
-from acc_ace.schemas.artifact import Recall
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.interaction import ToolResult
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import (
     KEY,

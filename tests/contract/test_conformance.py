@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.interaction import Interaction
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.storage.conformance import CHECKS, Check, ConformanceError
 from acc_ace.storage.create_stores import Stores
 from tests.fakes.stores import InMemoryEvidenceStore

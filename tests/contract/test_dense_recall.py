@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from acc_ace.config import Settings
+from acc_ace.core.schemas.artifact import Recall
+from acc_ace.core.schemas.limits import RecallWeights
+from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import EmbedderError
-from acc_ace.schemas.artifact import Recall
-from acc_ace.schemas.limits import RecallWeights
 from acc_ace.storage.create_stores import Stores, create_stores
-from acc_ace.text.duplicates import Vector
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.filled import filled

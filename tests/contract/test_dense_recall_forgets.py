@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from acc_ace.schemas.artifact import Recall
+from acc_ace.core.schemas.artifact import Recall
+from acc_ace.core.text.duplicates import Vector
 from acc_ace.storage.create_stores import Stores, create_stores
-from acc_ace.text.duplicates import Vector
 from tests.contract.values import KEY, OTHER_SESSION, asking, turn
 from tests.fakes.clock import FixedClock
 from tests.fakes.filled import filled

@@ -11,6 +11,9 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
+from acc_ace.core.schemas.artifact import Artifact, DocumentForm, StoredDocument
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import (
     ConflictError,
     InputError,
@@ -18,16 +21,13 @@ from acc_ace.errors import (
     NotFoundError,
     SessionBusyError,
 )
-from acc_ace.memory.documents.document_catalog import (
+from acc_ace.ext.documents.document_catalog import (
     document_lock,
     list_documents,
     read_document,
     remove_document,
 )
-from acc_ace.memory.documents.document_import import BATCH, import_document
-from acc_ace.schemas.artifact import Artifact, DocumentForm, StoredDocument
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.limits import Limits
+from acc_ace.ext.documents.document_import import BATCH, import_document
 from tests.contract.values import KEY, OTHER_USER, asking
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.documents import BytesSource

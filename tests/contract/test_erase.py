@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from acc_ace.config import Settings
-from acc_ace.schemas.base import PlaybookScope
+from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.storage.create_stores import create_stores
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, entry, interaction, record
 from tests.fakes.clock import FixedClock

@@ -7,7 +7,7 @@ from google.adk.events import Event
 
 from acc_ace.adk.sessions.event_buffer import write_events
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import text_content
 

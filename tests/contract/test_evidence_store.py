@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from acc_ace.schemas.interaction import Outcome, ToolCall, ToolResult
+from acc_ace.core.schemas.interaction import Outcome, ToolCall, ToolResult
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.sql_evidence import SqlEvidenceStore
 from acc_ace.storage.sql_rows import Rows

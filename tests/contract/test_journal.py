@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import ConflictError, NotFoundError, StoreError
-from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_APP, OTHER_SESSION, OTHER_USER, entry
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.schemas.bullet import Origin
 from acc_ace.errors import ConflictError
-from acc_ace.schemas.base import Tenant
-from acc_ace.schemas.bullet import Origin
 from acc_ace.storage.create_stores import Stores
 from tests.contract.playbooks import BY, SHARED, add, archive, commit, hold
 from tests.contract.values import record

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from acc_ace.config import Settings
+from acc_ace.core.playbook.formats.playbook_file import read
+from acc_ace.core.schemas.base import PlaybookScope, Tenant
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.delta import DeltaStatus
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import StoreError
-from acc_ace.playbook.formats.playbook_file import read
-from acc_ace.schemas.base import PlaybookScope, Tenant
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import DeltaStatus
-from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.playbooks.export_folders import count_files, directories_of, name_of
 from acc_ace.storage.playbooks.playbook_export_files import KEPT_VERSIONS, PlaybookFiles

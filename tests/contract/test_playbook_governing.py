@@ -4,15 +4,15 @@ import asyncio
 
 import pytest
 
+from acc_ace.core.playbook.formats.file_form import Form
+from acc_ace.core.playbook.formats.playbook_file import read, write
+from acc_ace.core.playbook.playbook_service import MOST_IMPORTED, PlaybookService
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import ConflictError, InputError, NotFoundError
-from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_file import read, write
-from acc_ace.playbook.playbook_service import MOST_IMPORTED, PlaybookService
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
 from acc_ace.storage.create_stores import Stores
 from tests.fakes.clock import FixedClock
 

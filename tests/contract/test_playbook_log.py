@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import ConflictError, NotFoundError
-from acc_ace.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.schemas.playbook import Playbook
 from acc_ace.storage.create_stores import Stores
 from tests.contract.playbooks import BY, SHARED, add, archive, commit, hold, merge, restore
 from tests.contract.values import record

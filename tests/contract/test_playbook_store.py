@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
+from acc_ace.core.schemas.base import PlaybookScope, Tenant
+from acc_ace.core.schemas.delta import DeltaStatus
+from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import ConflictError, NotFoundError, PlaybookError
-from acc_ace.schemas.base import PlaybookScope, Tenant
-from acc_ace.schemas.delta import DeltaStatus
-from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import record
 

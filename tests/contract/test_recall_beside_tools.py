@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, Recall
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_SESSION, artifact, asking, turn
 

@@ -6,8 +6,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from acc_ace.core.schemas.artifact import Artifact, Recall, RecallQuery
 from acc_ace.memory.ranking import TIME_NAMED
-from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_USER, artifact, asking
 

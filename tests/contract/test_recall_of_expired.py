@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from acc_ace.adk.memory_service import ArtifactMemoryService
+from acc_ace.core.schemas.artifact import Artifact, Recall
 from acc_ace.memory.ranking import MOST_RANKED
-from acc_ace.schemas.artifact import Artifact, Recall
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, artifact, asking, turn
 from tests.fakes.clock import START, FixedClock

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from acc_ace.schemas.artifact import Artifact, Recall
+from acc_ace.core.schemas.artifact import Artifact, Recall
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, artifact, asking
 from tests.fakes.clock import START

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from acc_ace.config import Settings
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from acc_ace.schemas.limits import RecallWeights
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.storage.create_stores import create_stores
 from tests.contract.values import artifact, asking
 from tests.fakes.clock import START, FixedClock

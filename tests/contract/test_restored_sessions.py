@@ -3,8 +3,8 @@
 from datetime import timedelta
 
 from acc_ace.container import Container
-from acc_ace.schemas.memory import Summary
-from acc_ace.schemas.session import ReadThrough, SessionRecord
+from acc_ace.core.schemas.session import ReadThrough, SessionRecord
+from acc_ace.ext.strategies.memory import Summary
 from tests.contract.values import KEY
 from tests.fakes.clock import START
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from acc_ace.config import Settings
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import SessionBusyError
-from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER

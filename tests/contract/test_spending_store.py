@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.cost import REPLAY, Crossing, ModelUse, Totals
-from acc_ace.schemas.report import Money, TokenUse
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.cost import REPLAY, Crossing, ModelUse, Totals
+from acc_ace.core.schemas.report import Money, TokenUse
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_USER
 from tests.fakes.clock import START

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
+from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import ConflictError, CorruptStoreError, InputError, StoreError
-from acc_ace.schemas.base import PlaybookScope, SessionKey
-from acc_ace.schemas.playbook import Playbook
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_evidence import SqlEvidenceStore

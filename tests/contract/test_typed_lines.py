@@ -8,8 +8,8 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import StoreError
-from acc_ace.schemas.base import SessionKey
 from acc_ace.storage.prompt_history import history_path
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import Place

@@ -10,7 +10,7 @@ from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
-from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant
 from tests.contract.user_data import UNTIL_SNAPSHOT, Database, fill, mark, marks, opened
 from tests.contract.values import KEY, OTHER_APP, OTHER_USER, artifact
 from tests.fakes.residue import residue

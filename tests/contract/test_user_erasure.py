@@ -7,8 +7,8 @@ import pytest
 from acc_ace.config import ROLES
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.errors import ConflictError, StoreError
-from acc_ace.schemas.base import SessionKey, Tenant
 from tests.contract.values import KEY, OTHER_USER, artifact, entry, interaction
 from tests.fakes.clock import START
 from tests.fakes.place import Place

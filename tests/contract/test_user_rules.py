@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import ConstraintPin, RuleScope
 from acc_ace.errors import ConflictError
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import ConstraintPin, RuleScope
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, OTHER_USER
 

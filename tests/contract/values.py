@@ -3,13 +3,13 @@
 from datetime import timedelta
 from typing import Any
 
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.ccs import empty_ccs
-from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, TurnInput
-from acc_ace.schemas.playbook import Bullet, DeltaRecord
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.ccs import empty_ccs
+from acc_ace.core.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, TurnInput
+from acc_ace.core.schemas.playbook import Bullet, DeltaRecord
 from tests.fakes.clock import START
 
 KEY = SessionKey("shop", "aiko", "s-1")

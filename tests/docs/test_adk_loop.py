@@ -11,9 +11,9 @@ from google.genai import types
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.pipeline import APP_NAME, build_app
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm
 
 ROOT = Path(__file__).parents[2]

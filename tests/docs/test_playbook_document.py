@@ -8,8 +8,8 @@ from typer.core import TyperGroup
 from typer.main import get_group
 
 from acc_ace.cli.app import app
-from acc_ace.playbook.curation import delta_guard
-from acc_ace.playbook.formats.file_form import Form
+from acc_ace.core.playbook.curation import delta_guard
+from acc_ace.core.playbook.formats.file_form import Form
 from acc_ace.server.routes.playbook_changes import router
 
 ROOT = Path(__file__).parents[2]

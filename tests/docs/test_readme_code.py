@@ -10,7 +10,7 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.controller import AccController
-from acc_ace.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.ja.md")

@@ -37,7 +37,7 @@ _LATE = (
     "acc_ace.pipeline",
     "acc_ace.server.app",
     "acc_ace.server.process",
-    "acc_ace.storage.create_postgres",
+    "acc_ace.ext.postgres.create_postgres",
     "google.adk.cli.fast_api",
 )
 """What programs import once they run. Nothing is opened by an import."""

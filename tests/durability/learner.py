@@ -13,11 +13,11 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from acc_ace.core.playbook.curation.curation_record import CurationContext
+from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import ConflictError
-from acc_ace.playbook.curation.curation_record import CurationContext
-from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.limits import Limits
 from acc_ace.turn.learning_step import apply_batch
 from tests.durability.opening import SCOPE, playbook_store
 

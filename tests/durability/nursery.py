@@ -19,11 +19,11 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from functools import partial
 
-from acc_ace.playbook.delta_log import replay
-from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.playbook.playbook_versions import digest_of, pieces_of
-from acc_ace.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook
+from acc_ace.core.playbook.delta_log import replay
+from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.playbook.playbook_versions import digest_of, pieces_of
+from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook
 from tests.durability.opening import SCOPE, playbook_store
 
 BATCH = 6

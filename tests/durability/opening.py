@@ -4,10 +4,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.base import PlaybookScope
+from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
-from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
 
 SCOPE = PlaybookScope("shop")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.playbook.playbook_versions import content_digest
-from acc_ace.schemas.playbook import DeltaRecord
+from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.playbook.playbook_versions import content_digest
+from acc_ace.core.schemas.playbook import DeltaRecord
 from tests.durability.opening import SCOPE, playbook_store
 from tests.e2e.processes import ROOT, environment
 

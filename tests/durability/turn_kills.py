@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 
 from acc_ace.config import ROLES, Settings
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from tests.durability.acting_tool import ACTS
 from tests.durability.forks import Forks
 from tests.durability.slow_model import SlowModel, words

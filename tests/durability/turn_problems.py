@@ -12,11 +12,11 @@ from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import CommitKind, JournalEntry
+from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolStart
 from acc_ace.memory.artifact_store import ArtifactListing
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommitKind, JournalEntry
-from acc_ace.schemas.interaction import Interaction, Outcome, ToolStart
 from tests.durability.slow_model import answer, server, words
 
 _ALL = 10_000

@@ -8,7 +8,7 @@ from pathlib import Path
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey(APP_NAME, "ops", "crash")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.schemas.survival import Alert, LogEntry, Plan, PlaybookChange, Scoreboard
+from acc_ace.ext.survivor.survival import Alert, LogEntry, Plan, PlaybookChange, Scoreboard
 from tests.e2e.test_cli import CommandLine
 from tests.fakes.survivor_run import save_run, step, tick
 

@@ -7,9 +7,9 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from acc_ace.config import Settings
-from acc_ace.playbook.manual_edit import read_batch
-from acc_ace.playbook.playbook_service import PlaybookService
-from acc_ace.schemas.base import PlaybookScope, SessionKey
+from acc_ace.core.playbook.manual_edit import read_batch
+from acc_ace.core.playbook.playbook_service import PlaybookService
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from tests.e2e.test_cli import CommandLine
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY, Desk

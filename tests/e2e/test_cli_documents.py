@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from acc_ace.cli import documents
 from acc_ace.cli.output import ExitCode
+from acc_ace.core.schemas.artifact import DocumentForm, ImportedDocument
 from acc_ace.errors import InputError
-from acc_ace.memory.documents.document_files import DocumentFile, FolderAtFault, document_files
-from acc_ace.memory.documents.document_import import import_document
-from acc_ace.schemas.artifact import DocumentForm, ImportedDocument
+from acc_ace.ext.documents import documents
+from acc_ace.ext.documents.document_files import DocumentFile, FolderAtFault, document_files
+from acc_ace.ext.documents.document_import import import_document
 from tests.e2e.test_cli import CommandLine, acc_ace
 
 __all__ = ["acc_ace"]
@@ -31,10 +31,10 @@ _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from acc_ace.config import load_settings
-from acc_ace.memory.documents.document_files import document_files
+from acc_ace.ext.documents.document_files import document_files
 from acc_ace.bootstrap import build_container
-from acc_ace.memory.documents.document_import import import_document
-from acc_ace.schemas.base import Tenant
+from acc_ace.ext.documents.document_import import import_document
+from acc_ace.core.schemas.base import Tenant
 
 def report(stored, parts):
     if stored >= 192:

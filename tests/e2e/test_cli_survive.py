@@ -12,8 +12,8 @@ import pytest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.schemas.base import SessionKey
-from acc_ace.survival.recent_ticks import runs_folder
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.ext.survivor.recent_ticks import runs_folder
 from tests.e2e.processes import BIN, ROOT, environment
 from tests.e2e.test_cli import CommandLine
 from tests.fakes.survivor_run import save_run, tick

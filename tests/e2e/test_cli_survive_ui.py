@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from acc_ace.survival.recent_ticks import runs_folder
+from acc_ace.ext.survivor.recent_ticks import runs_folder
 from tests.e2e.processes import BIN, ROOT, environment
 from tests.e2e.test_cli import CommandLine
 from tests.e2e.test_cli_survive import acc_ace, priced

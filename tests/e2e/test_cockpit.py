@@ -14,7 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
-from acc_ace.schemas.survival import Alert, LoopSettings, LoopSnapshot
+from acc_ace.ext.survivor.survival import Alert, LoopSettings, LoopSnapshot
 from acc_ace.server.app import create_app
 from tests.e2e.browser import Browser, find_chromium
 from tests.e2e.processes import BIN, Server, environment, our_server, serving

@@ -12,7 +12,7 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
-from acc_ace.schemas.commit import CommittedState
+from acc_ace.core.schemas.commit import CommittedState
 from tests.e2e.crash_child import BAN, KEY
 from tests.fakes.scripted_llm import ScriptedLlm
 

@@ -10,7 +10,7 @@ from google.adk.evaluation.eval_set import EvalSet
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 
 FOLDER: Final = Path(__file__).parents[2] / "agents" / APP_NAME
 

@@ -15,7 +15,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.cockpit.demo import TALKS, Demo, load_talk
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 KEYS = {

@@ -21,11 +21,11 @@ from google.adk.sessions import InMemorySessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import EMBEDDED_MODEL, ROLES, AgentSettings, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import RuleScope
+from acc_ace.core.schemas.report import TurnReport
 from acc_ace.models.llama_cpp import LlamaCppLlm
 from acc_ace.models.llama_engine import EngineOptions
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import RuleScope
-from acc_ace.schemas.report import TurnReport
 from tests.fakes.tiny_gguf import write_tiny_gguf
 
 # Read now: no test sees a setting of the developer.

@@ -13,7 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
-from acc_ace.schemas.survival import Action, Alert, LogEntry, Plan, PlaybookChange
+from acc_ace.ext.survivor.survival import Action, Alert, LogEntry, Plan, PlaybookChange
 from acc_ace.server.app import create_app
 from tests.e2e.browser import Browser, find_chromium
 from tests.fakes.default_replies import default_reply, prompt_text

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass, field
 
-from acc_ace.schemas.artifact import DocumentForm
+from acc_ace.core.schemas.artifact import DocumentForm
 
 
 @dataclass

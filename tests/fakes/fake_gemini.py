@@ -12,8 +12,8 @@ from google.genai import types
 from starlette.responses import Response
 
 from acc_ace.config import Role
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.models.response_shape import role_of
-from acc_ace.text.tokens import estimate_tokens
 from tests.fakes.default_replies import default_reply
 from tests.fakes.loopback import HttpReply, Json, Received, Script, Scripts, respond, served
 

@@ -5,11 +5,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from acc_ace.errors import AccAceError, InputError, NotFoundError
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, MemoryName, SessionKey, Tenant
-from acc_ace.schemas.ccs import empty_ccs
-from acc_ace.schemas.commit import (
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.ccs import empty_ccs
+from acc_ace.core.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
@@ -17,10 +16,10 @@ from acc_ace.schemas.commit import (
     JournalEntry,
     RuleScope,
 )
-from acc_ace.schemas.interaction import Attachment
-from acc_ace.schemas.playbook import Playbook, StoredPlaybook
-from acc_ace.schemas.reflection import Judgement
-from acc_ace.schemas.report import (
+from acc_ace.core.schemas.interaction import Attachment
+from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
+from acc_ace.core.schemas.reflection import Judgement
+from acc_ace.core.schemas.report import (
     CONFIRMATION,
     Answer,
     AnswerChunk,
@@ -33,6 +32,7 @@ from acc_ace.schemas.report import (
     TurnReport,
     WaitingCall,
 )
+from acc_ace.errors import AccAceError, InputError, NotFoundError
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -6,8 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from acc_ace.schemas.commit import CcsDiff, FieldChange, JournalEntry
-from acc_ace.schemas.interaction import Interaction
+from acc_ace.core.schemas.commit import CcsDiff, FieldChange, JournalEntry
+from acc_ace.core.schemas.interaction import Interaction
 
 _SAID = "Status of turn {}: replication lag is {} seconds."
 

@@ -8,9 +8,9 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
-from acc_ace.rules_model.prompt_parts import read_prompt
-from acc_ace.schemas.survival import Cell
-from acc_ace.survival.state_formatter import read
+from acc_ace.ext.embedded.prompt_parts import read_prompt
+from acc_ace.ext.survivor.state_formatter import read
+from acc_ace.ext.survivor.survival import Cell
 from tests.fakes.scripted_llm import text_content
 
 _ORDER = re.compile(r"\b(?:use|collect|move onto) (?:the )?(\w+?)s?\b", re.IGNORECASE)

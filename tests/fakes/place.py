@@ -12,7 +12,7 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.storage.postgres.schema import SCHEMA
+from acc_ace.ext.postgres.schema import SCHEMA
 from tests.fakes.clock import FixedClock
 
 

@@ -25,7 +25,7 @@ from typing import Any
 
 import psycopg
 
-from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.database import PostgresDatabase
 from tests.fakes.ports import free_port
 
 _SETTINGS = {

@@ -1,7 +1,7 @@
 """Where stores still name a user: any table, any column of text, any file."""
 
 from acc_ace.container import Container
-from acc_ace.schemas.base import Tenant
+from acc_ace.core.schemas.base import Tenant
 from acc_ace.storage.playbooks.export_folders import FOLDER, directories_of
 from acc_ace.storage.sql_rows import Rows
 from tests.fakes import residue_sqlite

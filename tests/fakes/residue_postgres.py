@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
-from acc_ace.schemas.base import Tenant
-from acc_ace.storage.postgres.schema import SCHEMA, Connection
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.ext.postgres.schema import SCHEMA, Connection
 from tests.fakes.residue_scan import (
     Dialect,
     Parent,

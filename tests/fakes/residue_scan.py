@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from acc_ace.schemas.base import Tenant
+from acc_ace.core.schemas.base import Tenant
 
 TENANTS = "tenants"
 """The table that gives users numbers."""

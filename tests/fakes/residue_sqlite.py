@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Final
 
-from acc_ace.schemas.base import Tenant
+from acc_ace.core.schemas.base import Tenant
 from tests.fakes.residue_scan import (
     Dialect,
     Parent,

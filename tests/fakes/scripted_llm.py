@@ -13,8 +13,8 @@ from google.genai import types
 from pydantic import BaseModel, PrivateAttr
 
 from acc_ace.config import ROLES, Role
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.models.response_shape import role_of
-from acc_ace.text.tokens import estimate_tokens
 from tests.fakes.default_replies import default_reply, prompt_text
 
 Reply = str | Mapping[str, Any] | BaseModel | types.Content | LlmResponse | Exception

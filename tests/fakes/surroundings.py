@@ -5,22 +5,28 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, SessionKey, Tenant
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, ConstraintPin, JournalEntry
-from acc_ace.schemas.interaction import TurnInput
-from acc_ace.schemas.playbook import Playbook, StoredPlaybook
-from acc_ace.schemas.qualification import Qualification
-from acc_ace.schemas.survival import Body, Cell, Plan, StepRecord
-from acc_ace.survival.core_thinker import CoreThinker, Moment
-from acc_ace.survival.execution_engine import Acted, ExecutionEngine
-from acc_ace.survival.exploration import ExplorationMap, Outlook, outlook
-from acc_ace.survival.policy_model import beliefs_of
-from acc_ace.survival.safety_sentinel import SafetySentinel
-from acc_ace.survival.state_formatter import render
-from acc_ace.survival.world import World
-from acc_ace.survival.world_rules import ACTIONS, action_of
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.commit import (
+    CcsDiff,
+    CommitKind,
+    CommittedState,
+    ConstraintPin,
+    JournalEntry,
+)
+from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
+from acc_ace.core.schemas.qualification import Qualification
+from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment
+from acc_ace.ext.survivor.execution_engine import Acted, ExecutionEngine
+from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
+from acc_ace.ext.survivor.policy_model import beliefs_of
+from acc_ace.ext.survivor.safety_sentinel import SafetySentinel
+from acc_ace.ext.survivor.state_formatter import render
+from acc_ace.ext.survivor.survival import Body, Cell, Plan, StepRecord
+from acc_ace.ext.survivor.world import World
+from acc_ace.ext.survivor.world_rules import ACTIONS, action_of
 from acc_ace.turn.turn_record import TurnRecord
 
 AT = datetime(2026, 11, 24, 12, tzinfo=UTC)

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from acc_ace.schemas.survival import (
+from acc_ace.ext.survivor.survival import (
     Action,
     Body,
     LoopSnapshot,

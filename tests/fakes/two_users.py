@@ -13,8 +13,8 @@ from pydantic import SecretStr
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.survival import Plan
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.ext.survivor.survival import Plan
 from acc_ace.server.app import create_app
 from tests.fakes.loopback import served
 from tests.fakes.scripted_llm import ScriptedLlm

@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
+from acc_ace.core.text.duplicates import Vector, unit_vector
 from acc_ace.errors import EmbedderError, TextRefusedError
-from acc_ace.text.duplicates import Vector, unit_vector
 
 TOPICS = (
     ("cat", "kitten", "feline", "猫", "子猫"),

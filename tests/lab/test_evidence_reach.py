@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from acc_ace.lab.recall.corpus import Corpus, Passage, Question
+from acc_ace.ext.lab.recall.corpus import Corpus, Passage, Question
 from bench.evidence_reach import CONTENDERS, ask_all, row
 
 _TOPICS = ("harbour", "library", "stadium", "bakery", "museum", "station")

@@ -4,8 +4,8 @@ from collections import Counter
 
 import pytest
 
-from acc_ace.survival.loop import RunOptions
-from acc_ace.survival.world_rules import Sizes
+from acc_ace.ext.survivor.loop import RunOptions
+from acc_ace.ext.survivor.world_rules import Sizes
 from bench.survivor_curious import ARMS, fewer
 from bench.survivor_curious import live as find_out
 from bench.survivor_identity import difference

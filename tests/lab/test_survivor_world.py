@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from acc_ace.survival.world_rules import Sizes
+from acc_ace.ext.survivor.world_rules import Sizes
 from bench.survivor_world import MINDS, checks, main, random_life, survivor_life
 
 SIZES = Sizes(steps=400)

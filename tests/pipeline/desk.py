@@ -21,10 +21,10 @@ from acc_ace.bootstrap import build_container
 from acc_ace.clock import Clock
 from acc_ace.config import GuardMode, Role, Settings
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.interaction import Interaction
+from acc_ace.core.schemas.report import TurnDone, TurnEvent, TurnReport
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.report import TurnDone, TurnEvent, TurnReport
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey("desk", "ops", "s1")

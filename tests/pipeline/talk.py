@@ -10,8 +10,8 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.report import TurnEvent, TurnReport
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.report import TurnEvent, TurnReport
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey(APP_NAME, "ops", "s1")

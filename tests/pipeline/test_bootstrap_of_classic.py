@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.schemas.base import MEMORIES, MemoryName
+from acc_ace.core.schemas.base import MEMORIES, MemoryName
 from tests.fakes.place import Place
 from tests.pipeline.test_session_life import KEY, LIKES, NEXT, Life
 

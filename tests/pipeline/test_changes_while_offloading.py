@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.schemas.artifact import RecallQuery
+from acc_ace.core.schemas.artifact import RecallQuery
 from tests.fakes.place import Place
 from tests.pipeline.test_session_life import KEY, LIKES, NEXT, Life
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
-from acc_ace.schemas.interaction import Outcome
+from acc_ace.core.schemas.interaction import Outcome
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import KEY, seen

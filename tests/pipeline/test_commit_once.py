@@ -19,10 +19,10 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import ModelUnavailable, StoreError
 from acc_ace.memory.artifact_store import ArtifactListing
 from acc_ace.pipeline import sequence
-from acc_ace.schemas.interaction import Outcome
 from acc_ace.storage.sql_rows import on_connection
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.unit_of_work import Write

@@ -11,17 +11,17 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Role, Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
+from acc_ace.core.playbook.curation.curation_record import CurationContext
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.core.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
+from acc_ace.core.schemas.ccs import CompressedCognitiveState, empty_ccs
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.core.schemas.qualification import QualificationReason
+from acc_ace.core.schemas.reflection import Judgement
+from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import InputError, ModelUnavailable, StoreError
-from acc_ace.playbook.curation.curation_record import CurationContext
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from acc_ace.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
-from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
-from acc_ace.schemas.qualification import QualificationReason
-from acc_ace.schemas.reflection import Judgement
-from acc_ace.schemas.report import TokenUse
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.learning_step import apply_batch
 from acc_ace.turn.session_changes import Rollback

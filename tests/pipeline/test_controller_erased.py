@@ -10,8 +10,8 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import Role
 from acc_ace.controller import AccController
+from acc_ace.core.schemas.artifact import RecallQuery
 from acc_ace.errors import ConflictError, SessionBusyError
-from acc_ace.schemas.artifact import RecallQuery
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.place import Place
 from tests.fakes.residue import residue

@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, TurnInput
-from acc_ace.schemas.session import PastTurn, Utterance
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, TurnInput
+from acc_ace.core.schemas.session import PastTurn, Utterance
 from acc_ace.turn.event_offload import offload_events
 from acc_ace.turn.ports import EvidenceStore
 from tests.fakes.clock import START

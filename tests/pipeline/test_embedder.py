@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from acc_ace.config import EmbedderSettings, Settings
-from acc_ace.schemas.base import MemoryName
+from acc_ace.core.schemas.base import MemoryName
 from tests.fakes.fake_embeddings import FakeEmbeddings, fake_embeddings
 from tests.fakes.filled import filled
 from tests.fakes.scripted_llm import call

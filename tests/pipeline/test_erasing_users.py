@@ -16,9 +16,9 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import ConflictError, SessionBusyError
 from acc_ace.pipeline import build_app
-from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.ports import SessionLock
 from acc_ace.turn.session_changes import delete_session
 from tests.fakes.clock import FixedClock

@@ -5,13 +5,13 @@ import asyncio
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import (
     ConstraintBudgetError,
     ModelOutputError,
     ModelUnavailable,
     SessionBusyError,
 )
-from acc_ace.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import call
 from tests.pipeline.talk import KEY, Talk, settings
 

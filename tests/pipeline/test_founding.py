@@ -6,10 +6,10 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.commit import CommitKind, RuleScope
+from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.errors import ConstraintBudgetError, ForbiddenError, InputError
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.commit import CommitKind, RuleScope
-from acc_ace.schemas.interaction import TurnInput
 from acc_ace.turn.rule_service import RuleService
 from tests.fakes.scripted_llm import ScriptedLlm
 

@@ -9,10 +9,9 @@ from google.adk.sessions import InMemorySessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, AgentSettings, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.ccs import CCS_FIELDS
-from acc_ace.schemas.report import (
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.ccs import CCS_FIELDS
+from acc_ace.core.schemas.report import (
     Answer,
     AnswerChunk,
     StageFinished,
@@ -20,6 +19,7 @@ from acc_ace.schemas.report import (
     TurnEvent,
     TurnReport,
 )
+from acc_ace.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
 from tests.fakes.fake_gemini import (
     FakeGemini,
     blocked_prompt,

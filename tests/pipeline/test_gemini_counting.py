@@ -7,11 +7,11 @@ from google.genai.errors import APIError
 
 from acc_ace.config import AgentSettings, Settings
 from acc_ace.errors import ModelOutputError
+from acc_ace.ext.strategies.memory import Message, MessageRole
+from acc_ace.ext.strategies.transcript import estimate_message
 from acc_ace.models.factory import build_model
 from acc_ace.models.gemini import GeminiLlm, gemini
 from acc_ace.models.token_counter import ModelTokens, token_counter
-from acc_ace.schemas.memory import Message, MessageRole
-from acc_ace.strategies.transcript import estimate_message
 from tests.fakes.clock import START
 from tests.fakes.fake_gemini import FakeGemini, counts, fake_gemini, http_error
 from tests.fakes.loopback import HttpReply

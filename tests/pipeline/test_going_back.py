@@ -2,8 +2,8 @@
 
 import pytest
 
+from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import ConflictError, NotFoundError
-from acc_ace.schemas.interaction import Outcome
 from tests.pipeline.talk import KEY, Talk
 
 BAN = "No restarts during business hours."

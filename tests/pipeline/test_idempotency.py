@@ -9,8 +9,8 @@ from google.adk.models.llm_request import LlmRequest
 from acc_ace.config import ROLES
 from acc_ace.controller import AccController
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import InputError, ModelUnavailable, SessionBusyError
-from acc_ace.schemas.interaction import Outcome
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 from tests.pipeline.talk import KEY, Talk, settings

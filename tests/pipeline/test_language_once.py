@@ -11,11 +11,11 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.artifact import RecallQuery
+from acc_ace.core.text.quoted_spans import own_sentences
+from acc_ace.core.text.rules import rule_detection
 from acc_ace.memory.ranking import SearchQuery, fitted, search_query
-from acc_ace.schemas.artifact import RecallQuery
 from acc_ace.storage import sql_artifacts
-from acc_ace.text.quoted_spans import own_sentences
-from acc_ace.text.rules import rule_detection
 from tests.pipeline.talk import KEY
 
 LONG = " ".join(f"Batch {number} of the night went well." for number in range(400))

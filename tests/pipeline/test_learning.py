@@ -12,14 +12,14 @@ from google.adk.models.llm_request import LlmRequest
 from acc_ace.adk.answer_feedback import learning_roles
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.base import Authority, PlaybookScope
+from acc_ace.core.schemas.delta import DeltaStatus
+from acc_ace.core.schemas.playbook import Bullet, DeltaRecord
+from acc_ace.core.schemas.reflection import MAX_FEEDBACK, Judgement
 from acc_ace.errors import InputError, ModelRefused, ModelUnavailable, NotFoundError
-from acc_ace.learning.job_execution import Learner
-from acc_ace.learning.learning_budget import Meter
-from acc_ace.rules_model.roles.reflector import reflect as embedded_reflect
-from acc_ace.schemas.base import Authority, PlaybookScope
-from acc_ace.schemas.delta import DeltaStatus
-from acc_ace.schemas.playbook import Bullet, DeltaRecord
-from acc_ace.schemas.reflection import MAX_FEEDBACK, Judgement
+from acc_ace.ext.background.job_execution import Learner
+from acc_ace.ext.background.learning_budget import Meter
+from acc_ace.ext.embedded.roles.reflector import reflect as embedded_reflect
 from acc_ace.turn.feedback_record import feedback_job
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import Reply, ScriptedLlm

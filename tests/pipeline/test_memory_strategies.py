@@ -8,9 +8,9 @@ from google.adk.models.llm_request import LlmRequest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.core.schemas.report import TurnReport
 from acc_ace.errors import InputTooLargeError, ModelUnavailable
-from acc_ace.schemas.base import Authority, MemoryName, SessionKey
-from acc_ace.schemas.report import TurnReport
 from tests.fakes.scripted_llm import calls
 from tests.pipeline.talk import Talk, seen
 

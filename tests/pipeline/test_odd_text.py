@@ -9,8 +9,8 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
-from acc_ace.schemas.base import MemoryName
-from acc_ace.text.normalize import one_line
+from acc_ace.core.schemas.base import MemoryName
+from acc_ace.core.text.normalize import one_line
 from tests.fakes.scripted_llm import ScriptedLlm, calls
 from tests.pipeline.talk import KEY, seen
 

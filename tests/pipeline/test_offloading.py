@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, TurnInput
 from acc_ace.memory.session_notes import NOTES_OF_A_KIND
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, TurnInput
 from acc_ace.turn.offload import BATCH_TURNS, MODEL_TURNS
 from tests.fakes.place import Place
 from tests.pipeline.talk import seen

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
-from acc_ace.playbook.playbook_merge import Author
-from acc_ace.schemas.base import PlaybookScope, Tenant
+from acc_ace.core.playbook.playbook_merge import Author
+from acc_ace.core.schemas.base import PlaybookScope, Tenant
 from tests.contract.playbooks import add
 from tests.fakes.clock import START
 from tests.pipeline.talk import Talk

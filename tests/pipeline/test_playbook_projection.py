@@ -6,8 +6,8 @@ import pytest
 
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
-from acc_ace.playbook.playbook_merge import Author
-from acc_ace.schemas.base import PlaybookScope, Tenant
+from acc_ace.core.playbook.playbook_merge import Author
+from acc_ace.core.schemas.base import PlaybookScope, Tenant
 from acc_ace.storage.create_stores import create_stores
 from tests.contract.playbooks import add, merge
 from tests.fakes.clock import START, FixedClock

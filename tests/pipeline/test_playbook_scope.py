@@ -9,7 +9,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
-from acc_ace.schemas.base import PlaybookScope, SessionKey
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.pipeline.talk import Talk, seen
 

@@ -21,6 +21,9 @@ from google.genai import types
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import CommitKind
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome
 from acc_ace.errors import (
     InputTooLargeError,
     MemoryBypassedError,
@@ -29,9 +32,6 @@ from acc_ace.errors import (
     StoreError,
 )
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommitKind
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome
 from acc_ace.unit_of_work import Write
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, whole

@@ -10,10 +10,10 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import CommitKind
-from acc_ace.schemas.interaction import Outcome
-from acc_ace.schemas.report import TurnDone, TurnPaused, WaitingCall
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import CommitKind
+from acc_ace.core.schemas.interaction import Outcome
+from acc_ace.core.schemas.report import TurnDone, TurnPaused, WaitingCall
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, result_of, whole, with_note
 

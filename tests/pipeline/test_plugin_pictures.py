@@ -4,7 +4,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.genai import types
 
-from acc_ace.schemas.interaction import Outcome
+from acc_ace.core.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import Desk, whole, with_note
 

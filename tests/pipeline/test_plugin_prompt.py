@@ -5,7 +5,7 @@ from pathlib import Path
 from google.adk.agents import LlmAgent
 
 import acc_ace.adk.plugin
-from acc_ace.text.prompt import load_prompt
+from acc_ace.core.text.prompt import load_prompt
 from tests.fakes.default_replies import read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import Desk

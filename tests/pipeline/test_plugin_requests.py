@@ -13,7 +13,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.runners import Runner
 from google.genai import types
 
-from acc_ace.schemas.trace import ModelCall
+from acc_ace.core.schemas.trace import ModelCall
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, result_of
 from tests.pipeline.test_guard import RULE, Till, desk, waiting

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from google.adk.events import Event
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import CommitKind
-from acc_ace.schemas.interaction import Outcome
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import CommitKind
+from acc_ace.core.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import KEY, Desk, result_of, text_of, whole, with_note
 from tests.pipeline.test_plugin_pauses import APPROVED, BAN, calls_of, desk

@@ -11,8 +11,8 @@ from google.adk.sessions import InMemorySessionService
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import SessionBusyError
-from acc_ace.schemas.base import SessionKey
 from tests.fakes.scripted_llm import Script, ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, whole, with_note
 from tests.pipeline.talk import settings

@@ -7,7 +7,7 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.events import Event
 
-from acc_ace.schemas.interaction import Outcome
+from acc_ace.core.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import Desk
 from tests.pipeline.test_leaving_at_the_answer import ROOTS

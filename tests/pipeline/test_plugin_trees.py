@@ -8,8 +8,8 @@ from google.adk.agents import BaseAgent, LlmAgent, ParallelAgent, SequentialAgen
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.workflow import START, Workflow
 
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.commit import CommittedState
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.commit import CommittedState
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import Desk, unquoted, whole, with_note
 

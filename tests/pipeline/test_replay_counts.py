@@ -7,8 +7,8 @@ import pytest
 
 from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputTooLargeError
-from acc_ace.text.tokens import estimate_tokens
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.test_session_life import Life

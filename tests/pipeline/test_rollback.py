@@ -4,9 +4,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from acc_ace.core.schemas.artifact import RecallQuery
+from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import ConflictError, ModelUnavailable, NotFoundError, StoreError
-from acc_ace.schemas.artifact import RecallQuery
-from acc_ace.schemas.interaction import Outcome
 from acc_ace.unit_of_work import Write
 from tests.fakes.place import Place
 from tests.pipeline.talk import seen

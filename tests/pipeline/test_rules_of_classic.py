@@ -7,8 +7,8 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.schemas.base import Authority, MemoryName, SessionKey
-from acc_ace.schemas.report import TurnReport
+from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.core.schemas.report import TurnReport
 from tests.pipeline.talk import Talk
 
 CLASSIC: list[MemoryName] = ["replay", "window", "summary", "retrieval"]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.report import TurnReport
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.report import TurnReport
 from tests.pipeline.talk import Talk, seen, settings
 
 DISK = "The disk of db-01 was full at 09:14."

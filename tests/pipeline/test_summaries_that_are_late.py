@@ -7,9 +7,9 @@ import pytest
 
 from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import StoreError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.memory import Summary
+from acc_ace.ext.strategies.memory import Summary
 from tests.fakes.place import Place
 from tests.fakes.stores import InMemorySessionDirectory
 from tests.pipeline.test_session_life import KEY, Life

@@ -17,16 +17,16 @@ from pydantic import PrivateAttr
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
+from acc_ace.core.schemas.artifact import RecallQuery
+from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.errors import InputError, ModelUnavailable, StoreError
-from acc_ace.rules_model.prompt_context import Call
-from acc_ace.schemas.artifact import RecallQuery
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.survival import LoopSnapshot
-from acc_ace.survival.loop import RunOptions, Survivor, run_episodes
-from acc_ace.survival.policy_model import PolicyLlm
-from acc_ace.survival.snapshots import SettingsPort
-from acc_ace.survival.world import Observation, World
-from acc_ace.survival.world_rules import Rules, Sizes
+from acc_ace.ext.embedded.prompt_context import Call
+from acc_ace.ext.survivor.loop import RunOptions, Survivor, run_episodes
+from acc_ace.ext.survivor.policy_model import PolicyLlm
+from acc_ace.ext.survivor.snapshots import SettingsPort
+from acc_ace.ext.survivor.survival import LoopSnapshot
+from acc_ace.ext.survivor.world import Observation, World
+from acc_ace.ext.survivor.world_rules import Rules, Sizes
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm
 
@@ -147,7 +147,7 @@ CHILD = """
 import asyncio, os, sys
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.survival.loop import RunOptions, Survivor
+from acc_ace.ext.survivor.loop import RunOptions, Survivor
 from tests.pipeline.test_survivor_loop import gentle
 
 async def main():

@@ -8,8 +8,8 @@ from google.adk.agents import LlmAgent
 
 from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.interaction import Outcome, ToolStart
 from acc_ace.errors import ModelUnavailable
-from acc_ace.schemas.interaction import Outcome, ToolStart
 from tests.fakes.clock import START
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm, call

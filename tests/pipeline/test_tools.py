@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.report import ToolFinished
 from acc_ace.errors import ConfigError, ModelOutputError
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.report import ToolFinished
 from tests.fakes.scripted_llm import call, calls
 from tests.pipeline.talk import KEY, Talk, seen, settings
 

@@ -1,8 +1,8 @@
 """What was said in turns that are taken back is no longer recalled."""
 
-from acc_ace.schemas.artifact import RecallQuery
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
-from acc_ace.schemas.session import PastTurn, Utterance
+from acc_ace.core.schemas.artifact import RecallQuery
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
+from acc_ace.core.schemas.session import PastTurn, Utterance
 from acc_ace.turn.event_offload import offload_events
 from tests.fakes.clock import START
 from tests.fakes.place import Place

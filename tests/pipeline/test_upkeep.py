@@ -17,8 +17,8 @@ from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Role, Settings
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.pipeline import build_app
-from acc_ace.schemas.base import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY as DESK

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import JournalEntry
-from acc_ace.schemas.interaction import Interaction
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import JournalEntry
+from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.storage.create_stores import Stores
 from acc_ace.turn.journal import journal_problems
 from tests.e2e.processes import ROOT, environment

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sql_rows import Rows
 from tests.fakes.postgres_server import PostgresServer
 

@@ -9,14 +9,14 @@ import pytest
 from acc_ace.cli.checks.installation import Status
 from acc_ace.cli.checks.storage import check_databases
 from acc_ace.config import Settings
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
+from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import ConfigError, ConflictError, CorruptStoreError, InputError, StoreError
-from acc_ace.schemas.base import PlaybookScope, SessionKey
-from acc_ace.schemas.playbook import Playbook
+from acc_ace.ext.postgres.artifact_writes import PostgresArtifactIndex
+from acc_ace.ext.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.schema import Connection
 from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
-from acc_ace.storage.postgres.artifact_writes import PostgresArtifactIndex
-from acc_ace.storage.postgres.database import PostgresDatabase
-from acc_ace.storage.postgres.schema import Connection
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_database import UnitOfWork
 from acc_ace.storage.sql_evidence import SqlEvidenceStore

@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from acc_ace.schemas.artifact import RecallQuery
+from acc_ace.core.schemas.artifact import RecallQuery
 from acc_ace.storage.create_stores import Stores
 from tests.contract.values import KEY, turn
 from tests.fakes.postgres_server import OwnPostgresServer, PostgresServer

@@ -8,9 +8,9 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import SessionBusyError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.limits import Limits
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.sql_database import VERSION
 from tests.contract.values import KEY

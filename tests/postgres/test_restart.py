@@ -11,11 +11,11 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from acc_ace.errors import ConflictError, SessionBusyError, StoreError
-from acc_ace.schemas.base import PlaybookScope, SessionKey
+from acc_ace.ext.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.session_locks import PostgresSessionLock
 from acc_ace.storage.create_stores import Stores
-from acc_ace.storage.postgres.database import PostgresDatabase
-from acc_ace.storage.postgres.session_locks import PostgresSessionLock
 from tests.contract.values import KEY, entry
 from tests.fakes.postgres_server import OwnPostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm, call

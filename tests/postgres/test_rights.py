@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from acc_ace.errors import StoreError
-from acc_ace.storage.postgres.database import PostgresDatabase
-from acc_ace.storage.postgres.schema import SCHEMA
+from acc_ace.ext.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.schema import SCHEMA
 from tests.fakes.postgres_server import PostgresServer
 
 

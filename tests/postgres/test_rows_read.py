@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from tests.contract.values import KEY, OTHER_USER, artifact, asking
 from tests.fakes.clock import START
 from tests.fakes.postgres_server import PostgresServer

@@ -7,10 +7,10 @@ from collections.abc import Awaitable
 import psycopg
 import pytest
 
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import SessionBusyError, StoreError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.storage.postgres.database import PostgresDatabase
-from acc_ace.storage.postgres.session_locks import PostgresSessionLock
+from acc_ace.ext.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.session_locks import PostgresSessionLock
 from acc_ace.storage.sql_journal import SqlJournal
 from acc_ace.storage.sql_rows import Rows
 from tests.contract.values import KEY, entry

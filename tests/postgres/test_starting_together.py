@@ -4,7 +4,7 @@ import asyncio
 
 import psycopg
 
-from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.database import PostgresDatabase
 from tests.fakes.postgres_server import PostgresServer
 from tests.postgres.waiting import somebody_waits
 

@@ -4,8 +4,8 @@ import asyncio
 
 import psycopg
 
+from acc_ace.ext.postgres.schema import SCHEMA
 from acc_ace.storage.create_stores import Stores
-from acc_ace.storage.postgres.schema import SCHEMA
 from tests.contract.values import KEY, artifact
 from tests.fakes.postgres_server import PostgresServer
 from tests.postgres.waiting import somebody_waits

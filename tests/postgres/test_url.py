@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from acc_ace.errors import ConfigError
-from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.database import PostgresDatabase
 from tests.fakes.postgres_server import PostgresServer
 
 

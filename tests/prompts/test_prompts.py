@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace.core.schemas.commit import CompressorReply
+from acc_ace.core.text.prompt import load_prompt
 from acc_ace.errors import PromptError
-from acc_ace.schemas.commit import CompressorReply
-from acc_ace.text.prompt import load_prompt
 from acc_ace.turn.structured_call import PROMPT_DIR, load_prompts
 
 INPUTS = {

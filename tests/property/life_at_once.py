@@ -10,9 +10,9 @@ from typing import Literal
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import AccAceError, ConflictError, NotFoundError, SessionBusyError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.interaction import Outcome
 from tests.property.life_model import words_in
 from tests.property.life_promises import Told, Version
 from tests.property.life_world import SAYS, World

@@ -10,9 +10,9 @@ from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.report import Answer
 from acc_ace.errors import AccAceError, NotFoundError
-from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
-from acc_ace.schemas.report import Answer
 from tests.fakes.clock import FixedClock
 from tests.fakes.residue import residue
 from tests.property.failing_stores import FailingStores, Fault

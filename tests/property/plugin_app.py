@@ -30,11 +30,11 @@ from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import ModelUnavailable
 from acc_ace.models.response_shape import role_of
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.limits import Limits
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import calls, recorded, text_content

@@ -6,17 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.errors import InputTooLargeError
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Tenant
-from acc_ace.schemas.interaction import (
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.schemas.interaction import (
     GeneratorOutput,
     Interaction,
     ToolCall,
     ToolResult,
     TurnInput,
 )
-from acc_ace.schemas.memory import (
+from acc_ace.errors import InputTooLargeError
+from acc_ace.ext.strategies import Acc, Replay, Retrieval, Summarised, Window
+from acc_ace.ext.strategies.memory import (
     CountedMessage,
     MemoryContext,
     MemoryInputs,
@@ -24,10 +25,9 @@ from acc_ace.schemas.memory import (
     MessageRole,
     Summary,
 )
-from acc_ace.strategies import Acc, Replay, Retrieval, Summarised, Window
-from acc_ace.strategies.memory_strategy import MemoryStrategy
-from acc_ace.strategies.summary import turns_to_summarise
-from acc_ace.strategies.transcript import estimate_message, messages_of
+from acc_ace.ext.strategies.memory_strategy import MemoryStrategy
+from acc_ace.ext.strategies.summary import turns_to_summarise
+from acc_ace.ext.strategies.transcript import estimate_message, messages_of
 from tests.fakes.clock import START
 
 STRATEGIES: list[MemoryStrategy] = [Acc(), Replay(), Window(), Summarised(), Retrieval()]

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.text.dates.periods import MAX_PERIODS, named_periods
+from acc_ace.core.text.dates.periods import MAX_PERIODS, named_periods
 
 _EN = (
     "between ", "from ", " to ", " and ", "since ", "last ", "this ", "on ", "in ", "the ",

@@ -6,15 +6,15 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.playbook.curation.delta_guard import CurationContext, curate, tag
-from acc_ace.playbook.delta_log import replay
-from acc_ace.playbook.selection import select_bullets
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.reflection import BulletTag
-from acc_ace.text.redaction import find_sensitive, redact
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate, tag
+from acc_ace.core.playbook.delta_log import replay
+from acc_ace.core.playbook.selection import select_bullets
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.schemas.reflection import BulletTag
+from acc_ace.core.text.redaction import find_sensitive, redact
+from acc_ace.core.text.tokens import estimate_tokens
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 LINE = re.compile(r"\[(?P<id>[^\]]+)\] helpful=\d+ harmful=\d+ :: ")

@@ -9,15 +9,15 @@ from typing import Any, Final
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate, tag
+from acc_ace.core.playbook.delta_log import replay
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaStatus
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.schemas.reflection import Reflection
+from acc_ace.core.text.redaction import find_sensitive
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ModelOutputError
-from acc_ace.playbook.curation.delta_guard import CurationContext, curate, tag
-from acc_ace.playbook.delta_log import replay
-from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.reflection import Reflection
-from acc_ace.text.redaction import find_sensitive
-from acc_ace.text.tokens import estimate_tokens
 from acc_ace.turn.structured_call import parser
 from tests.fakes.examples import examples
 

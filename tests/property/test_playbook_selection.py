@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.playbook.selection import confidence, select_bullets
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.playbook.selection import confidence, select_bullets
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.tokens import estimate_tokens
 
 WORDS = ("checkout", "queue", "drain", "restart", "log", "invoice", "請求書", "税込み", "再起動")
 counts = st.integers(0, 400)

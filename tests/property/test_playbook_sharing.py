@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.playbook.curation.delta_guard import CurationContext, curate
-from acc_ace.playbook.sharing_gate import generalise
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.redaction import find_sensitive
+from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
+from acc_ace.core.playbook.sharing_gate import generalise
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.redaction import find_sensitive
 
 given_names = st.sampled_from(
     ["Aiko", "Mariko", "Bjørn", "Zoë", "O'Neill", "Jean-Luc", "田中", "佐藤花子"]

@@ -29,8 +29,8 @@ from hypothesis.stateful import (
 )
 
 from acc_ace.config import Settings
+from acc_ace.core.schemas.base import MemoryName
 from acc_ace.errors import SessionBusyError
-from acc_ace.schemas.base import MemoryName
 from tests.fakes.examples import examples
 from tests.fakes.postgres_server import PostgresServer
 from tests.property.failing_stores import Fault

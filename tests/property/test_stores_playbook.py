@@ -8,10 +8,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.delta import DeltaStatus
-from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.delta import DeltaStatus
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.contract.values import record

@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acc_ace.core.schemas.artifact import Recall
+from acc_ace.core.text.search_terms import (
+    MAX_INDEX_TERMS,
+    MAX_QUERY_TERMS,
+    index_terms,
+    query_terms,
+)
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.memory.ranking import DEFAULT_WEIGHTS
-from acc_ace.schemas.artifact import Recall
-from acc_ace.text.search_terms import MAX_INDEX_TERMS, MAX_QUERY_TERMS, index_terms, query_terms
-from acc_ace.text.tokens import estimate_tokens
 from tests.contract.values import artifact, asking, turn
 from tests.fakes.stores import InMemoryArtifactStore
 

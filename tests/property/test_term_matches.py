@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acc_ace.core.schemas.limits import RecallWeights
+from acc_ace.core.text.search_terms import index_terms, query_terms
 from acc_ace.memory.priors import TurnPosition
 from acc_ace.memory.ranking import CorpusStatistics, Document, SearchQuery, rank, term_matches
-from acc_ace.schemas.limits import RecallWeights
-from acc_ace.text.search_terms import index_terms, query_terms
 
 WORDS = ["adopt", "adoption", "adopted", "cat", "server", "restart", "db-01", "昨日", "会議", "は"]
 _TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from acc_ace.schemas.limits import Limits
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.server.adk_guard import AdkInputGuard
 from acc_ace.server.request_body import BODY, BodyLimit
 from tests.server.asgi import Echo, client

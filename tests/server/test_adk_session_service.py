@@ -30,10 +30,10 @@ from google.genai import types
 
 import services
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.state import CCS, GENERATOR_OUTPUT, INPUT_AUTHORITY, PLAYBOOK
 from acc_ace.errors import CorruptStoreError, StoreError
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.state import CCS, GENERATOR_OUTPUT, INPUT_AUTHORITY, PLAYBOOK
-from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import IN_MEMORY, SqliteDatabase
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}

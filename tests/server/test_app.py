@@ -12,9 +12,9 @@ from pydantic import SecretStr
 from acc_ace.bootstrap import build_container
 from acc_ace.config import AgentSettings, Settings
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import JournalEntry
 from acc_ace.errors import ConfigError, StoreError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import JournalEntry
 from acc_ace.server.app import create_app
 from tests.fakes.stores import InMemoryJournal
 from tests.server.asgi import client

@@ -8,7 +8,7 @@ import pytest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.schemas.base import Tenant
+from acc_ace.core.schemas.base import Tenant
 from acc_ace.server.app import create_app
 from tests.server.asgi import client
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 from starlette.types import Message
 
-from acc_ace.schemas.limits import Limits
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.server.request_body import MIN_LIMIT, BodyLimit, body_limit
 from tests.server.asgi import Echo, client
 

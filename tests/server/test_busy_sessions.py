@@ -19,10 +19,10 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import SessionBusyError
 from acc_ace.pipeline import APP_NAME, build_app
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.limits import Limits
 from acc_ace.server.app import create_app
 from tests.fakes.loopback import served
 from tests.fakes.scripted_llm import ScriptedLlm

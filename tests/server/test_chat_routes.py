@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from acc_ace.container import Container
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from tests.contract.values import interaction
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.server.test_session_routes import BASE, Say, say

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
-from acc_ace.schemas.cost import SessionCost
+from acc_ace.core.schemas.cost import SessionCost
 from acc_ace.server.app import create_app
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm

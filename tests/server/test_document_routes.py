@@ -10,7 +10,7 @@ from pydantic import SecretStr
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
-from acc_ace.schemas.limits import Limits
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client

@@ -8,8 +8,8 @@ import pytest
 from acc_ace.adk.tools import SearchEvidence
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.server.app import create_app
 from acc_ace.turn.turn_record import TurnRecords
 from tests.fakes.scripted_llm import ScriptedLlm

@@ -11,7 +11,7 @@ import pytest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.schemas.survival import Plan
+from acc_ace.ext.survivor.survival import Plan
 from acc_ace.server.app import create_app
 from tests.fakes.hostile import LINES, MARKUP
 from tests.fakes.loopback import served

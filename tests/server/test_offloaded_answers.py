@@ -6,8 +6,8 @@ import httpx
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES
-from acc_ace.schemas.artifact import RecallQuery
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.artifact import RecallQuery
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.server.app import create_app
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm, call

@@ -17,14 +17,14 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container, process_container
 from acc_ace.config import ROLES, Settings, settings
 from acc_ace.container import Container
+from acc_ace.core.schemas.artifact import ArtifactKind, RecallQuery
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
+from acc_ace.core.schemas.session import PastTurn
 from acc_ace.errors import StoreError
+from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.memory.turn_artifacts import turn_artifacts
-from acc_ace.schemas.artifact import ArtifactKind, RecallQuery
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
-from acc_ace.schemas.session import PastTurn
 from acc_ace.server.app import create_app
-from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.turn.event_offload import offload_events
 from tests.fakes.clock import FixedClock

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from acc_ace.adk.sessions.sql_sessions import Forget, SqlSessionService
-from acc_ace.schemas.base import SessionKey
-from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
 
 USER: dict[str, Any] = {"app_name": "shop", "user_id": "aiko"}

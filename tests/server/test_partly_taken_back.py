@@ -8,8 +8,8 @@ from google.adk.sessions import BaseSessionService
 from google.genai import types
 
 from acc_ace.adk.sessions.event_retention import Retention
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.session import PastTurn
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.session import PastTurn
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import result_of, whole
 from tests.server.test_rewinding import HERE, cart, rewind, runner, say

@@ -16,7 +16,7 @@ from google.genai import types
 
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.storage.postgres.database import PostgresDatabase
+from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of

@@ -11,8 +11,8 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import ROLES
 from acc_ace.conversation import Conversation
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.commit import (
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,

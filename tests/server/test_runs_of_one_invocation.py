@@ -9,8 +9,8 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import MEMORIES, SessionKey
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.base import MEMORIES, SessionKey
 from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm, calls
 from tests.server.asgi import client

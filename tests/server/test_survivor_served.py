@@ -6,9 +6,9 @@ import httpx
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.schemas.survival import Plan
+from acc_ace.ext.survivor.recent_ticks import runs_folder
+from acc_ace.ext.survivor.survival import Plan
 from acc_ace.server.app import create_app
-from acc_ace.survival.recent_ticks import runs_folder
 from tests.fakes.survivor_run import save_run, tick
 
 

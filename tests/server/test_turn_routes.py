@@ -9,9 +9,9 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.report import TurnReport
 from acc_ace.errors import ModelRefused
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.report import TurnReport
 from acc_ace.server.app import create_app
 from tests.fakes.default_replies import default_reply
 from tests.fakes.scripted_llm import ScriptedLlm

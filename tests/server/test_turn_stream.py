@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from starlette.types import Message
 
+from acc_ace.core.schemas.report import Answer, AnswerChunk, TurnEvent
 from acc_ace.errors import SessionBusyError, StoreError
-from acc_ace.schemas.report import Answer, AnswerChunk, TurnEvent
 from acc_ace.server.routes.turn_stream import EventStream, EventStreamResponse, TurnEvents
 
 

@@ -22,10 +22,10 @@ from acc_ace.adk.sessions.event_rows import OPEN_CALLS
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.plugin import BoundedMemoryPlugin
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.storage.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of, unquoted

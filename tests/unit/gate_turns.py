@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
-from acc_ace.gates.commit_gate import GateResult, commit
-from acc_ace.gates.consent_notes import sole_question
-from acc_ace.gates.references import Evidence
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.schemas.commit import ChangeKind, CommittedState, RuleChange
-from acc_ace.schemas.interaction import Attachment, TurnInput
-from acc_ace.schemas.limits import Limits
+from acc_ace.core.gates.commit_gate import GateResult, commit
+from acc_ace.core.gates.consent_notes import sole_question
+from acc_ace.core.gates.references import Evidence
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.ccs import CompressedCognitiveState, empty_ccs
+from acc_ace.core.schemas.commit import ChangeKind, CommittedState, RuleChange
+from acc_ace.core.schemas.interaction import Attachment, TurnInput
+from acc_ace.core.schemas.limits import Limits
 
 LIMITS = Limits()
 BAN_EN = "Never restart db-01 during business hours."

@@ -2,11 +2,11 @@
 
 import pytest
 
-from acc_ace.schemas.artifact import Artifact, Recall, RecalledArtifact
-from acc_ace.schemas.base import Tenant
-from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
-from acc_ace.schemas.qualification import Qualification
+from acc_ace.core.schemas.artifact import Artifact, Recall, RecalledArtifact
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.core.schemas.qualification import Qualification
 from acc_ace.turn.algorithm import Ports, run_turns
 from tests.fakes.clock import START
 

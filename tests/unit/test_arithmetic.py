@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acc_ace.core.text.arithmetic import evaluate
 from acc_ace.errors import InputError
-from acc_ace.text.arithmetic import evaluate
 from tests.fakes.tables import each_case
 
 

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.memory.chunking import chunks
-from acc_ace.text.tokens import estimate_tokens
 from tests.fakes.tables import each_case
 
 PIECES = st.sampled_from(

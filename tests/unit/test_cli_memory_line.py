@@ -3,9 +3,9 @@
 import pytest
 
 from acc_ace.cli.terminal import memory_line, short_count
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import CcsDiff, ConstraintPin, Release, Repair
-from acc_ace.schemas.report import ReportedDelta, ReportedVerdict, TokenUse
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import CcsDiff, ConstraintPin, Release, Repair
+from acc_ace.core.schemas.report import ReportedDelta, ReportedVerdict, TokenUse
 from tests.fakes.fake_turn_api import report
 
 PIN = ConstraintPin(

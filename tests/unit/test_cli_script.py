@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from acc_ace.cli.script import MAX_BYTES, ScriptedTurn, load_script
+from acc_ace.core.schemas.base import Authority
 from acc_ace.errors import InputError
-from acc_ace.schemas.base import Authority
 
 
 def _load(path: Path, content: str | bytes) -> list[ScriptedTurn]:

@@ -10,12 +10,9 @@ from rich.console import Console
 from acc_ace.cli.chat import banner
 from acc_ace.cli.slash_commands import ccs_view, diff_view
 from acc_ace.cli.terminal import TerminalScreen
-from acc_ace.errors import ModelUnavailable
-from acc_ace.models.factory import ModelInfo
-from acc_ace.rules_model.phrases import NOTE
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.ccs import empty_ccs
-from acc_ace.schemas.commit import (
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.ccs import empty_ccs
+from acc_ace.core.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
@@ -25,7 +22,7 @@ from acc_ace.schemas.commit import (
     Release,
     Repair,
 )
-from acc_ace.schemas.report import (
+from acc_ace.core.schemas.report import (
     Answer,
     AnswerChunk,
     StageStarted,
@@ -35,6 +32,9 @@ from acc_ace.schemas.report import (
     TurnDone,
     TurnEvent,
 )
+from acc_ace.errors import ModelUnavailable
+from acc_ace.ext.embedded.phrases import NOTE
+from acc_ace.models.factory import ModelInfo
 from tests.fakes.fake_turn_api import AT, report
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

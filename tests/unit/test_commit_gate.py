@@ -4,14 +4,14 @@ import random
 
 import pytest
 
+from acc_ace.core.gates.commit_gate import KEPT_MARK, commit
+from acc_ace.core.gates.constraints import MOST_ASKED, MOST_NEW, MOST_PROPOSALS
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from acc_ace.core.schemas.commit import MAX_REPAIRS, ChangeKind, CommittedState, RuleChange
+from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import ConstraintBudgetError
-from acc_ace.gates.commit_gate import KEPT_MARK, commit
-from acc_ace.gates.constraints import MOST_ASKED, MOST_NEW, MOST_PROPOSALS
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.schemas.commit import MAX_REPAIRS, ChangeKind, CommittedState, RuleChange
-from acc_ace.schemas.interaction import TurnInput
-from acc_ace.schemas.limits import Limits
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import (
     BAN_EN,

@@ -5,17 +5,17 @@ from contextlib import suppress
 
 import pytest
 
-from acc_ace.errors import ModelOutputError
-from acc_ace.gates import ccs_output
-from acc_ace.gates.ccs_output import (
+from acc_ace.core.gates import ccs_output
+from acc_ace.core.gates.ccs_output import (
     MAX_REPLY_CHARS,
     MAX_RULE_CHANGES,
     parse_ccs,
     parse_compressor_reply,
     parse_json_object,
 )
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import ChangeKind
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.commit import ChangeKind
+from acc_ace.errors import ModelOutputError
 from tests.fakes.tables import each_case
 
 CCS = CompressedCognitiveState(

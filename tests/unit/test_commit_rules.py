@@ -4,14 +4,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from acc_ace.core.gates.commit_gate import KEPT_MARK, GateResult, commit
+from acc_ace.core.gates.references import Evidence
+from acc_ace.core.schemas.ccs import CompressedCognitiveState, empty_ccs
+from acc_ace.core.schemas.commit import ChangeKind, CommittedState, RuleChange
+from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import ConstraintBudgetError
-from acc_ace.gates.commit_gate import KEPT_MARK, GateResult, commit
-from acc_ace.gates.references import Evidence
 from acc_ace.pipeline import COMMIT_RULES
-from acc_ace.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.schemas.commit import ChangeKind, CommittedState, RuleChange
-from acc_ace.schemas.interaction import TurnInput
-from acc_ace.schemas.limits import Limits
 
 BAN = "Never restart db-01 during business hours."
 GOAL = "Help me restore checkout."

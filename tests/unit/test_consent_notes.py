@@ -2,8 +2,8 @@
 
 import pytest
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import CommittedState
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import CommittedState
 from tests.unit.gate_turns import (
     BAN_EN,
     BAN_JA,

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from acc_ace.gates.commands import Amend, Forget, parse_command
+from acc_ace.core.gates.commands import Amend, Forget, parse_command
 from bench import consent
 from bench.consent import Compressor, Turn, covers
 

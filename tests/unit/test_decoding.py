@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.errors import InputError
-from acc_ace.memory.documents.document_files import decode
+from acc_ace.ext.documents.document_files import decode
 from tests.fakes.tables import each_case
 
 JAPANESE = "営業時間内は再起動禁止です。"

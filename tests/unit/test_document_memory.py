@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from acc_ace.memory.documents.document_files import decode
-from acc_ace.memory.documents.document_parts import parts_of
-from acc_ace.schemas.artifact import DocumentForm
+from acc_ace.core.schemas.artifact import DocumentForm
+from acc_ace.ext.documents.document_files import decode
+from acc_ace.ext.documents.document_parts import parts_of
 
 BLOCK = 64 * 1024
 PARAGRAPH = ("The pump of hall seven was serviced. 点検は毎月行います。 " * 12).encode() + b"\n\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from acc_ace.errors import InputError
-from acc_ace.memory.documents.document_parts import MAX_LINE, records
+from acc_ace.ext.documents.document_parts import MAX_LINE, records
 
 
 def read(text: str, block: int = 5) -> list[tuple[int, str]]:

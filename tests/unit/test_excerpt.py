@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acc_ace.core.text.search_terms import query_terms
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.memory.chunking import excerpt
-from acc_ace.text.search_terms import query_terms
-from acc_ace.text.tokens import estimate_tokens
 
 ENGLISH = (
     "The weekly report begins here. " * 60

@@ -2,8 +2,8 @@
 
 import pytest
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import ChangeKind, CommittedState
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import ChangeKind, CommittedState
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import GOAL, add, aim, ccs, reasons, reply, say, started
 

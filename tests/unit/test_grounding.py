@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.schemas.commit import CommittedState
+from acc_ace.core.schemas.commit import CommittedState
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import BAN_EN, BAN_JA, add, ccs, reasons, say, started
 

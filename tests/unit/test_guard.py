@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.gates.guard import ActCall, conflicts, undecided
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import ConstraintPin
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.ext.guard.guard import ActCall, conflicts, undecided
 from bench.guard import items, score
 from tests.fakes.tables import each_case
 

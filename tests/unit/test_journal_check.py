@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import (
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,

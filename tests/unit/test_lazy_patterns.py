@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from acc_ace.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern
 
 
 def test_a_lazy_pattern_is_used_like_a_compiled_one() -> None:
@@ -25,7 +25,7 @@ def test_a_broken_pattern_fails_at_its_first_use() -> None:
 def test_importing_the_plugin_compiles_no_lazy_pattern() -> None:
     program = (
         "import gc, acc_ace.plugin\n"
-        "from acc_ace.text.patterns import _LazyPattern\n"
+        "from acc_ace.core.text.patterns import _LazyPattern\n"
         "lazy = [one for one in gc.get_objects() if type(one) is _LazyPattern]\n"
         "assert lazy\n"
         "print([one.pattern for one in lazy if '_compiled' in vars(one)])\n"

@@ -7,8 +7,8 @@ from google.adk.sessions import Session
 from google.genai import types
 
 from acc_ace.adk.memory_service import ArtifactMemoryService
+from acc_ace.core.text.search_terms import MAX_INDEX_TERMS, index_terms, query_terms
 from acc_ace.memory.chunking import MAX_LOOKED_AT, excerpt
-from acc_ace.text.search_terms import MAX_INDEX_TERMS, index_terms, query_terms
 from tests.fakes.clock import FixedClock
 from tests.fakes.stores import InMemoryArtifactStore
 

@@ -10,11 +10,11 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation
 from acc_ace.errors import ModelOutputError
 from acc_ace.models.chat_reply import ChatReply
 from acc_ace.models.chat_request import chat_body, messages_of, strict_schema, with_json_object
-from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation
 
 
 def call(name: str, **args: Any) -> types.Part:

@@ -8,6 +8,8 @@ from google.adk.agents.llm_agent import LlmAgent
 
 from acc_ace.config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings
 from acc_ace.errors import ConfigError
+from acc_ace.ext.embedded.model import EmbeddedLlm
+from acc_ace.ext.survivor.policy_model import PolicyLlm
 from acc_ace.models.factory import (
     Kind,
     build_model,
@@ -20,8 +22,6 @@ from acc_ace.models.gemini import GeminiLlm
 from acc_ace.models.llama_cpp import LlamaCppLlm
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.rules_model.model import EmbeddedLlm
-from acc_ace.survival.policy_model import PolicyLlm
 
 
 def settings(model: str, fallback: str | None = None) -> Settings:

@@ -16,6 +16,9 @@ from google.genai import types
 
 from acc_ace.cli.checks.model_checks import check_models
 from acc_ace.config import AgentSettings, Settings
+from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.qualification import RelevanceBatch
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.attempt import QUEUE_LIMITS
 from acc_ace.models.factory import build_model
@@ -29,9 +32,6 @@ from acc_ace.models.llama_engine import (
 )
 from acc_ace.models.reply_bounds import bounded_schema
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.schemas.interaction import GeneratorOutput
-from acc_ace.schemas.qualification import RelevanceBatch
 from tests.fakes.tiny_gguf import write_tiny_gguf
 
 OPTIONS = EngineOptions(4_096, threads=1, chat_template="chatml")

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from acc_ace.clock import TimeBudget
 from acc_ace.config import AgentSettings, Settings
+from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import (
     ConfigError,
     InputError,
@@ -29,7 +30,6 @@ from acc_ace.models.factory import build_model
 from acc_ace.models.failures import MAX_WAIT_S
 from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import ResilientLlm, answered_by
-from acc_ace.schemas.report import TokenUse
 from tests.fakes.scripted_llm import Script, ScriptedLlm, text_content
 
 

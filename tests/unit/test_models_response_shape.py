@@ -10,6 +10,11 @@ from google.genai import types
 from pydantic import BaseModel
 
 from acc_ace.config import Role
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.qualification import RelevanceBatch
+from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.models.response_shape import (
     answers_by_tool,
     declarations_of,
@@ -17,11 +22,6 @@ from acc_ace.models.response_shape import (
     parameters_of,
     role_of,
 )
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.interaction import GeneratorOutput
-from acc_ace.schemas.qualification import RelevanceBatch
-from acc_ace.schemas.reflection import Reflection
 
 ROLES: list[tuple[type[BaseModel], Role]] = [
     (RelevanceBatch, "qualifier"),

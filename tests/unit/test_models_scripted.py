@@ -6,12 +6,12 @@ from google.genai import types
 from pydantic import BaseModel
 
 from acc_ace.config import ROLES, Role
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.interaction import GeneratorOutput
-from acc_ace.schemas.qualification import RelevanceBatch
-from acc_ace.schemas.reflection import Reflection
-from acc_ace.text.prompt import Lines, write_inputs
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.qualification import RelevanceBatch
+from acc_ace.core.schemas.reflection import Reflection
+from acc_ace.core.text.prompt import Lines, write_inputs
 from tests.fakes.scripted_llm import ForbiddenLlm, ScriptedLlm, call
 
 SCHEMAS: dict[Role, type[BaseModel]] = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.text.rules.own_words import own_words
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.text.rules.own_words import own_words
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import add, asked, say, texts
 

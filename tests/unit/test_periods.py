@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from acc_ace.text.dates.periods import MAX_CHARS, MAX_PERIODS, named_periods
+from acc_ace.core.text.dates.periods import MAX_CHARS, MAX_PERIODS, named_periods
 from tests.fakes.tables import each_case
 
 NOW = datetime(2024, 6, 12, 15, 30, tzinfo=UTC)

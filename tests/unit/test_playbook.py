@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 
 import pytest
 
+from acc_ace.core.playbook.playbook_versions import playbook_digest
+from acc_ace.core.schemas.bullet import MOST_COUNTED, Origin
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.core.schemas.playbook import Bullet, Playbook
+from acc_ace.core.schemas.reflection import BulletTag
 from acc_ace.errors import PlaybookError
-from acc_ace.playbook.playbook_versions import playbook_digest
-from acc_ace.schemas.bullet import MOST_COUNTED, Origin
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.schemas.playbook import Bullet, Playbook
-from acc_ace.schemas.reflection import BulletTag
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from acc_ace.core.playbook.curation.curation_record import Curated
+from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
+from acc_ace.core.schemas.bullet import MOST_COUNTED, Origin
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import PlaybookError
-from acc_ace.playbook.curation.curation_record import Curated
-from acc_ace.playbook.curation.delta_guard import CurationContext, curate
-from acc_ace.schemas.bullet import MOST_COUNTED, Origin
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
 
 CONTEXT = CurationContext(
     limits=Limits(),

@@ -6,9 +6,14 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.playbook.playbook_versions import content_digest, digest_of, pieces_after, pieces_of
-from acc_ace.schemas.bullet import Origin
-from acc_ace.schemas.playbook import DeltaRecord, Playbook
+from acc_ace.core.playbook.playbook_versions import (
+    content_digest,
+    digest_of,
+    pieces_after,
+    pieces_of,
+)
+from acc_ace.core.schemas.bullet import Origin
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
 from tests.contract.values import record
 from tests.fakes.clock import START
 

@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.duplicates import contrary, lesson_of
+from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.duplicates import contrary, lesson_of
 
 CONTEXT = CurationContext(
     limits=Limits(),

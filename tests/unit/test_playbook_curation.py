@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
-from acc_ace.playbook.lesson_index import contradicted
-from acc_ace.playbook.playbook_versions import without_provenance
-from acc_ace.schemas.delta import (
+from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
+from acc_ace.core.playbook.lesson_index import contradicted
+from acc_ace.core.playbook.playbook_versions import without_provenance
+from acc_ace.core.schemas.delta import (
     MOST_READ,
     DeltaBatch,
     DeltaKind,
@@ -16,9 +16,9 @@ from acc_ace.schemas.delta import (
     DeltaStatus,
     DeltaType,
 )
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.reflection import BulletTag
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.schemas.reflection import BulletTag
 
 APPLIED, HELD, REJECTED = DeltaStatus.APPLIED, DeltaStatus.HELD, DeltaStatus.REJECTED
 CONTEXT = CurationContext(

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
+from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
+from acc_ace.core.playbook.delta_log import replay
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaStatus
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.errors import ModelOutputError
-from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
-from acc_ace.playbook.delta_log import replay
-from acc_ace.schemas.delta import DeltaBatch, DeltaStatus
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.reflection import Reflection
 from acc_ace.turn.structured_call import parser
 
 CONTEXT = CurationContext(

@@ -5,19 +5,19 @@ from datetime import UTC, datetime
 
 import pytest
 
-from acc_ace.playbook.curation.delta_guard import CurationContext, curate
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.interaction import (
+from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.core.schemas.interaction import (
     Attachment,
     GeneratorOutput,
     Interaction,
     ToolResult,
     TurnInput,
 )
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.reflection import Judgement
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.turn.learning_step import curation_context
 from acc_ace.turn.reflection_step import TurnOutcome
 

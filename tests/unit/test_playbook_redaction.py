@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.text.redaction import SCANNED_CHARACTERS, FindingKind, find_sensitive, redact
+from acc_ace.core.text.redaction import SCANNED_CHARACTERS, FindingKind, find_sensitive, redact
 from tests.fakes.tables import each_case
 
 SECRETS = [

@@ -1,9 +1,9 @@
 """Which bullets go into a prompt."""
 
-from acc_ace.playbook.selection import confidence, select_bullets
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.playbook import Bullet, Playbook
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.playbook.selection import confidence, select_bullets
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.core.schemas.playbook import Bullet, Playbook
+from acc_ace.core.text.tokens import estimate_tokens
 
 
 def _playbook(*contents: str) -> Playbook:

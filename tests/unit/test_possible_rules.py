@@ -1,8 +1,8 @@
 """What the embedded model asks about: rules, not orders of the day."""
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import ChangeKind, ConstraintPin
-from acc_ace.text.rules.proposals import proposed_changes
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin
+from acc_ace.core.text.rules.proposals import proposed_changes
 from tests.fakes.tables import each_case
 
 

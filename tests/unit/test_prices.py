@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from acc_ace.config import EMBEDDED_MODEL, GEMINI_MODEL
+from acc_ace.core.schemas.cost import ModelPrice, PriceTable, Totals
+from acc_ace.core.schemas.report import Money, TokenUse
 from acc_ace.errors import ConfigError
 from acc_ace.models.prices import LIST_PRICES, load_prices
-from acc_ace.schemas.cost import ModelPrice, PriceTable, Totals
-from acc_ace.schemas.report import Money, TokenUse
 
 GOOD = """
 as_of = 2026-01-31

@@ -1,8 +1,8 @@
 """The place of a turn says something about its relevance."""
 
+from acc_ace.core.schemas.limits import RecallWeights
+from acc_ace.core.text.search_terms import index_terms
 from acc_ace.memory.priors import TurnPosition, ends_asking, priors, speaker_terms
-from acc_ace.schemas.limits import RecallWeights
-from acc_ace.text.search_terms import index_terms
 from tests.fakes.tables import each_case
 
 PLAIN = RecallWeights(session=0, speaker=0)

@@ -4,15 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from acc_ace.gates.qualification_gate import Screening, conclude, screen
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact
-from acc_ace.schemas.base import Authority, SessionKey, Tenant
-from acc_ace.schemas.commit import CommittedState, ConstraintPin
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.qualification import QualificationReason as Reason
-from acc_ace.schemas.qualification import RelevanceBatch, RelevanceDecision
-from acc_ace.text.prompt import quote_artifact
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.gates.qualification_gate import Screening, conclude, screen
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact
+from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
+from acc_ace.core.schemas.commit import CommittedState, ConstraintPin
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.qualification import QualificationReason as Reason
+from acc_ace.core.schemas.qualification import RelevanceBatch, RelevanceDecision
+from acc_ace.core.text.prompt import quote_artifact
+from acc_ace.core.text.tokens import estimate_tokens
 from tests.fakes.tables import each_case
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

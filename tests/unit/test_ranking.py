@@ -1,6 +1,8 @@
 """How artifacts are ordered, and how a shortlist is cut to its budget."""
 
-from acc_ace.memory.documents.document_parts import ANY_DOCUMENT
+from acc_ace.core.text.search_terms import index_terms, query_terms
+from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.ext.documents.document_parts import ANY_DOCUMENT
 from acc_ace.memory.priors import TurnPosition
 from acc_ace.memory.ranking import (
     PREVIOUS_TURN,
@@ -12,8 +14,6 @@ from acc_ace.memory.ranking import (
     rank,
     shortlist,
 )
-from acc_ace.text.search_terms import index_terms, query_terms
-from acc_ace.text.tokens import estimate_tokens
 from tests.contract.values import artifact
 
 STATISTICS = CorpusStatistics(1_000, 8.0, {"rare": 1, "common": 900})

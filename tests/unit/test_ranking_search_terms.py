@@ -2,8 +2,8 @@
 
 import pytest
 
-from acc_ace.text.search_terms import MAX_QUERY_TERMS, index_terms, query_terms
-from acc_ace.text.stemmer import stem
+from acc_ace.core.text.search_terms import MAX_QUERY_TERMS, index_terms, query_terms
+from acc_ace.core.text.stemmer import stem
 from tests.fakes.tables import each_case
 
 

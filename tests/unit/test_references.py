@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import pytest
 
-from acc_ace.gates.commit_gate import GateResult, commit
-from acc_ace.gates.references import Evidence
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.interaction import TurnInput
-from acc_ace.schemas.limits import Limits
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.gates.commit_gate import GateResult, commit
+from acc_ace.core.gates.references import Evidence
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.text.tokens import estimate_tokens
 from tests.unit.gate_turns import BAN_EN, BAN_JA, LIMITS, ccs, reasons, started
 
 QUOTED = {

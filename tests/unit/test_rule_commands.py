@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.gates.commands import (
+from acc_ace.core.gates.commands import (
     MAX_COMMAND_CHARS,
     Amend,
     AnswerQuestion,
@@ -11,7 +11,7 @@ from acc_ace.gates.commands import (
     Pin,
     parse_command,
 )
-from acc_ace.schemas.commit import CommittedState, RuleScope
+from acc_ace.core.schemas.commit import CommittedState, RuleScope
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import BAN_EN, BAN_JA, GOAL, add, release, say, started, texts
 

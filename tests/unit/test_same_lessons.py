@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.text.duplicates import lesson_of, same
+from acc_ace.core.text.duplicates import lesson_of, same
 
 ONE = [
     ("Never refund.", "Don't refund!"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from acc_ace.memory.sign_index import SignIndex, bytes_per_vector, centred_cosines, drawn_mean
+from acc_ace.ext.semantic.sign_index import SignIndex, bytes_per_vector, centred_cosines, drawn_mean
 
 pytestmark = pytest.mark.filterwarnings("error")
 

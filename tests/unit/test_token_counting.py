@@ -5,10 +5,10 @@ import asyncio
 import pytest
 from google.adk.models.base_llm import BaseLlm
 
+from acc_ace.ext.strategies.memory import Message, MessageRole
+from acc_ace.ext.strategies.memory_strategy import EstimatedTokens
+from acc_ace.ext.strategies.transcript import estimate_message
 from acc_ace.models.token_counter import ModelTokens, token_counter
-from acc_ace.schemas.memory import Message, MessageRole
-from acc_ace.strategies.memory_strategy import EstimatedTokens
-from acc_ace.strategies.transcript import estimate_message
 from tests.fakes.clock import START
 from tests.fakes.scripted_llm import ScriptedLlm
 

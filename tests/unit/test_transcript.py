@@ -6,14 +6,20 @@ from datetime import timedelta
 import pytest
 from pydantic import ValidationError
 
+from acc_ace.core.schemas.base import MemoryName
+from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import InputTooLargeError
-from acc_ace.schemas.base import MemoryName
-from acc_ace.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.memory import CountedMessage, MemoryContext, Message, MessageRole, Summary
-from acc_ace.strategies.memory_strategy import EstimatedTokens, TokenCounter
-from acc_ace.strategies.transcript import messages_of
-from acc_ace.turn.history import HistorySource, load_history
+from acc_ace.ext.strategies.history import HistorySource, load_history
+from acc_ace.ext.strategies.memory import (
+    CountedMessage,
+    MemoryContext,
+    Message,
+    MessageRole,
+    Summary,
+)
+from acc_ace.ext.strategies.memory_strategy import EstimatedTokens, TokenCounter
+from acc_ace.ext.strategies.transcript import messages_of
 from tests.contract.values import KEY, interaction
 from tests.fakes.clock import START
 from tests.fakes.stores import InMemoryArtifactStore, InMemoryEvidenceStore

@@ -4,7 +4,7 @@ import asyncio
 from itertools import islice
 from xml.etree import ElementTree
 
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.text.tokens import estimate_tokens
 from bench.cost_picture import Curve, Survival, picture
 from bench.incident_talk import FIRST_RULE, RULE_TURN, exchanges, first
 from bench.turn_cost import SMOOTHED, break_even, take

@@ -7,14 +7,14 @@ from google.adk.models import BaseLlm
 from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import Role
 from acc_ace.container import Container
+from acc_ace.core.playbook.refine.refine_plan import departures
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.reflection import Judgement, Reflection
+from acc_ace.core.schemas.report import FeedbackReport, ReportedDelta
+from acc_ace.ext.background.learning_job import JobState, LearningJob
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.playbook.refine.refine_plan import departures
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.learning_job import JobState, LearningJob
-from acc_ace.schemas.reflection import Judgement, Reflection
-from acc_ace.schemas.report import FeedbackReport, ReportedDelta
 from acc_ace.turn.feedback_record import feedback_job, learn_from_feedback, store_feedback
 from acc_ace.turn.learning_step import Lesson, Roles
 from acc_ace.turn.structured_call import load_prompts

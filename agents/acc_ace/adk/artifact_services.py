@@ -23,8 +23,8 @@ from google.genai import types
 from acc_ace.adk.memory_service import ArtifactMemoryService
 from acc_ace.config import Settings
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import Tenant
 from acc_ace.errors import ConfigError, StoreError
-from acc_ace.schemas.base import Tenant
 from acc_ace.storage.playbooks.export_folders import part
 from acc_ace.storage.private_files import make_directory
 from acc_ace.turn.ports import UserFile, UserFiles

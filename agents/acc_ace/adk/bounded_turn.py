@@ -22,15 +22,15 @@ from acc_ace.adk.turn_report import turn_report
 from acc_ace.adk.user_content import session_key
 from acc_ace.config import Role
 from acc_ace.container import Container
+from acc_ace.core.schemas.interaction import Interaction
+from acc_ace.core.schemas.report import TurnDone, TurnPaused, TurnReport, WaitingCall
 from acc_ace.errors import AccAceError, LiveNotSupportedError
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.report import TurnDone, TurnPaused, TurnReport, WaitingCall
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 if TYPE_CHECKING:
-    from acc_ace.adk.background_learning import BackgroundLearning
+    from acc_ace.ext.background.background_learning import BackgroundLearning
 
 logger = logging.getLogger(__name__)
 

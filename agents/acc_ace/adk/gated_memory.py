@@ -16,9 +16,9 @@ from google.genai import types
 
 from acc_ace.adk.memory_service import MAX_TOKENS, ArtifactMemoryService, memory_text
 from acc_ace.container import Container
-from acc_ace.gates.screening import screened
-from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Tenant
+from acc_ace.core.gates.screening import screened
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.core.schemas.base import Tenant
 from acc_ace.turn.turn_record import TurnRecord
 
 

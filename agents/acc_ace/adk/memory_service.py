@@ -16,13 +16,13 @@ from google.adk.sessions import Session
 from google.genai import types
 
 from acc_ace.clock import Clock
+from acc_ace.core.gates.screening import screened
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecalledArtifact, RecallQuery
+from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
+from acc_ace.core.text.tokens import CUT_MARK
 from acc_ace.errors import InputError
-from acc_ace.gates.screening import screened
 from acc_ace.memory.artifact_store import ArtifactStore, only_valid
 from acc_ace.memory.priors import said_by
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecalledArtifact, RecallQuery
-from acc_ace.schemas.base import Authority, SessionKey, Tenant
-from acc_ace.text.tokens import CUT_MARK
 
 MAX_RESULTS = 10
 """Memories of one search; as many as ADK's own in-memory service returns."""

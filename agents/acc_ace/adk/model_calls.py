@@ -15,12 +15,12 @@ from pydantic_core import to_json
 
 from acc_ace.adk.sessions.json_safe import json_form
 from acc_ace.adk.user_content import attachment
+from acc_ace.core.schemas.report import TokenUse
+from acc_ace.core.schemas.trace import ModelCall, RequestPart
+from acc_ace.core.text.prompt import request_parts
 from acc_ace.errors import ModelError
 from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import answered_by
-from acc_ace.schemas.report import TokenUse
-from acc_ace.schemas.trace import ModelCall, RequestPart
-from acc_ace.text.prompt import request_parts
 from acc_ace.turn.turn_record import SentRequest, StageUse, TurnRecord
 
 

@@ -8,10 +8,10 @@ from google.adk.sessions import BaseSessionService
 
 from acc_ace.adk.sessions.session_pages import SessionPages, session_pages
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey, Tenant, Value
+from acc_ace.core.schemas.cost import NEWEST
+from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.errors import CorruptStoreError
-from acc_ace.schemas.base import SessionKey, Tenant, Value
-from acc_ace.schemas.cost import NEWEST
-from acc_ace.schemas.session import SessionRecord
 
 Record = dict[str, Any]
 """JSON-safe, with its `kind`."""

@@ -19,12 +19,12 @@ from acc_ace.adk.sessions.session_services import drop_session, is_beside
 from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import Role
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.session import ConversationSummary, SessionMemory, SessionRecord
 from acc_ace.errors import AccAceError
+from acc_ace.ext.strategies.history import HistorySource, summarise
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.session import ConversationSummary, SessionMemory, SessionRecord
-from acc_ace.turn.history import HistorySource, summarise
 from acc_ace.turn.offload import offload, outliving_notes
 from acc_ace.turn.session_changes import delete_session
 from acc_ace.turn.spending import Metered

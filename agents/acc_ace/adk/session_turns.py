@@ -15,8 +15,8 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.user_content import session_key
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import ConflictError
-from acc_ace.schemas.base import SessionKey
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.ports import HeldEvents
 

@@ -21,13 +21,13 @@ from pydantic import BaseModel
 
 from acc_ace.adk.model_calls import parts_of, reply_facts
 from acc_ace.config import AgentSettings, Role, Settings
-from acc_ace.schemas.commit import CompressorReply
-from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.interaction import GeneratorOutput
-from acc_ace.schemas.qualification import RelevanceBatch
-from acc_ace.schemas.reflection import Reflection
-from acc_ace.schemas.trace import RequestPart
-from acc_ace.text.prompt import Prompt
+from acc_ace.core.schemas.commit import CompressorReply
+from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.qualification import RelevanceBatch
+from acc_ace.core.schemas.reflection import Reflection
+from acc_ace.core.schemas.trace import RequestPart
+from acc_ace.core.text.prompt import Prompt
 from acc_ace.turn.structured_call import Reply
 
 Models = Mapping[Role, BaseLlm]

@@ -24,12 +24,12 @@ from google.adk.tools.tool_context import ToolContext
 from acc_ace.adk.mcp_toolsets import mcp_toolsets
 from acc_ace.clock import Clock
 from acc_ace.container import Container
+from acc_ace.core.gates.screening import RULE_TOKENS, screened
+from acc_ace.core.schemas.artifact import Recall, RecallQuery
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.text.arithmetic import evaluate
+from acc_ace.core.text.prompt import quote_artifact
 from acc_ace.errors import ConfigError, InputError
-from acc_ace.gates.screening import RULE_TOKENS, screened
-from acc_ace.schemas.artifact import Recall, RecallQuery
-from acc_ace.schemas.base import SessionKey
-from acc_ace.text.arithmetic import evaluate
-from acc_ace.text.prompt import quote_artifact
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 _MAX_FILE_BYTES = 256 * 1024

@@ -3,13 +3,12 @@
 from collections.abc import Sequence
 
 from acc_ace.container import Container
-from acc_ace.errors import NotFoundError
-from acc_ace.gates.consent_notes import question_text
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommittedState, ConstraintPin, JournalEntry
-from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.report import (
+from acc_ace.core.gates.consent_notes import question_text
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry
+from acc_ace.core.schemas.interaction import Interaction, Outcome
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.report import (
     ReportedConstraint,
     ReportedDelta,
     ReportedQuestion,
@@ -19,8 +18,9 @@ from acc_ace.schemas.report import (
     TurnReport,
     WaitingCall,
 )
-from acc_ace.text.normalize import language_of
-from acc_ace.text.prompt import ccs_tokens
+from acc_ace.core.text.normalize import language_of
+from acc_ace.core.text.prompt import ccs_tokens
+from acc_ace.errors import NotFoundError
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.spending import Spending, turn_cost
 from acc_ace.turn.turn_record import TurnRecord

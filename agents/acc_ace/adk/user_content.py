@@ -9,11 +9,11 @@ from google.adk.events import Event, EventActions
 from google.genai import types
 
 from acc_ace.adk.sessions.json_safe import json_form
+from acc_ace.core.schemas.base import Authority, SessionKey, Value
+from acc_ace.core.schemas.interaction import Attachment, TurnInput
+from acc_ace.core.text.prompt import write_input
 from acc_ace.errors import InputError
-from acc_ace.schemas.base import Authority, SessionKey, Value
-from acc_ace.schemas.interaction import Attachment, TurnInput
-from acc_ace.schemas.memory import Message, MessageRole
-from acc_ace.text.prompt import write_input
+from acc_ace.ext.strategies.memory import Message, MessageRole
 
 
 class ContentText(NamedTuple):

@@ -13,12 +13,12 @@ from acc_ace.adk.session_export import PAGE, Record, export_sessions, record
 from acc_ace.adk.sessions.session_pages import session_pages
 from acc_ace.adk.sessions.session_services import drop_session, erase_shared, is_beside
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant
+from acc_ace.core.schemas.cost import DaySum
 from acc_ace.errors import SessionBusyError
-from acc_ace.learning.create_learning_queue import kept_jobs
-from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.ext.background.create_learning_queue import kept_jobs
+from acc_ace.ext.background.learning_queue import LearningQueue
 from acc_ace.memory.artifact_store import ArtifactListing
-from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
-from acc_ace.schemas.cost import DaySum
 from acc_ace.turn.ports import UserFile
 
 __all__ = ["Record", "export_user"]

@@ -64,7 +64,7 @@ app.add_typer(
 )
 app.add_typer(
     typer.Typer(
-        cls=lazy_group("acc_ace.cli.documents", "acc_ace.cli.user_commands"),
+        cls=lazy_group("acc_ace.ext.documents.documents", "acc_ace.cli.user_commands"),
         help="Manage what is stored about a user.",
         no_args_is_help=True,
     ),
@@ -74,7 +74,7 @@ bench = typer.Typer(help="Run benchmarks on your own data.", no_args_is_help=Tru
 app.add_typer(bench, name="bench")
 app.add_typer(
     typer.Typer(
-        cls=lazy_group("acc_ace.cli.jobs"),
+        cls=lazy_group("acc_ace.ext.background.jobs"),
         help="Inspect and manage background learning jobs.",
         no_args_is_help=True,
     ),
@@ -196,7 +196,7 @@ def bench_recall(
     as_json: _Json = False,
 ) -> None:
     """Compare evidence recall with ADK's two memory services."""
-    from acc_ace.cli.learn import run_recall  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.ext.lab.learn import run_recall  # noqa: PLC0415 — keeps --help quick
 
     run_recall(data, limit=limit, as_json=as_json, embed=embed)
 
@@ -230,7 +230,7 @@ def learn(
     as_json: _Json = False,
 ) -> None:
     """Learn from a data set. Held-out scores decide which version becomes current."""
-    from acc_ace.cli.learn import run_learn  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.ext.lab.learn import run_learn  # noqa: PLC0415 — keeps --help quick
 
     raise typer.Exit(
         run_learn(
@@ -286,7 +286,7 @@ def survive(
 ) -> None:
     """Let the survivor live in its world, and learn fear and curiosity."""
     try:
-        from acc_ace.cli.survivor.survive import run_survive  # noqa: PLC0415
+        from acc_ace.ext.survivor.cli.survive import run_survive  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name not in {"gymnasium", "numpy"}:
             raise
@@ -321,6 +321,6 @@ def analyze(
     as_json: _Json = False,
 ) -> None:
     """Analyze a survivor's run: survival, fear, exploration, and what it learned."""
-    from acc_ace.cli.survivor.analyze import run_analyze  # noqa: PLC0415 — keeps --help quick
+    from acc_ace.ext.survivor.cli.analyze import run_analyze  # noqa: PLC0415 — keeps --help quick
 
     run_analyze(run, as_json=as_json, html=html)

@@ -13,12 +13,12 @@ from acc_ace.cli.screen import Screen
 from acc_ace.cli.script import Script
 from acc_ace.cli.slash_commands import CommandContext, parse_command, plain_text, run_command
 from acc_ace.cli.turn_api import TurnApi
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.core.schemas.interaction import Attachment
+from acc_ace.core.schemas.report import TurnEvent, TurnPaused
 from acc_ace.errors import AccAceError, InputError
 from acc_ace.models.factory import ModelInfo
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, MemoryName, SessionKey
-from acc_ace.schemas.interaction import Attachment
-from acc_ace.schemas.report import TurnEvent, TurnPaused
 
 
 class Chat:

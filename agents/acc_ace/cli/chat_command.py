@@ -23,9 +23,9 @@ from acc_ace.cli.script import STDIN, Script, ScriptedDocument, load_script
 from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.clock import Clock
 from acc_ace.config import Settings, load_settings, names_set
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import MEMORIES, MemoryName, SessionKey
 from acc_ace.errors import InputError
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import MEMORIES, MemoryName, SessionKey
 from acc_ace.storage.prompt_history import history_path
 
 if TYPE_CHECKING:

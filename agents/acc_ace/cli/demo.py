@@ -12,8 +12,8 @@ from acc_ace.cockpit.demo import TALKS, Demo, DemoState, load_talk
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Settings, block_name, load_settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import InputError
-from acc_ace.schemas.base import SessionKey
 from acc_ace.server import process
 from acc_ace.server.app import create_app
 from acc_ace.server.identity import DEFAULT_USER

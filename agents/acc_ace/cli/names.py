@@ -1,7 +1,7 @@
 """Names on the command line: apps, users and sessions, and the validation of names."""
 
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.schemas.base import SessionKey, Tenant
 from acc_ace.storage.prompt_history import TERMINAL_APP
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.session_directory import SessionDirectory

@@ -5,8 +5,8 @@ from typing import Protocol, TextIO
 from rich.console import Console, RenderableType
 
 from acc_ace.cli.output import json_line, reported
+from acc_ace.core.schemas.report import TurnDone, TurnEvent, TurnPaused
 from acc_ace.errors import AccAceError
-from acc_ace.schemas.report import TurnDone, TurnEvent, TurnPaused
 
 _SHOWN_INPUT = 500
 """Maximum characters of the input in an error object."""

@@ -14,9 +14,9 @@ from typing import Any, TextIO
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.errors import InputError
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.interaction import Attachment
 
 STDIN = "-"
 MAX_BYTES = 64 * 1024 * 1024

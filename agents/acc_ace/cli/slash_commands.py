@@ -23,12 +23,12 @@ from acc_ace.cli.prompt.rule_commands import (
 )
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.turn_api import TurnApi
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.ccs import CCS_FIELDS
+from acc_ace.core.schemas.commit import CcsDiff, CommittedState, ConstraintPin, JournalEntry
+from acc_ace.core.schemas.playbook import Bullet, StoredPlaybook
+from acc_ace.core.schemas.reflection import MAX_WORDS, Judgement
 from acc_ace.errors import InputError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.ccs import CCS_FIELDS
-from acc_ace.schemas.commit import CcsDiff, CommittedState, ConstraintPin, JournalEntry
-from acc_ace.schemas.playbook import Bullet, StoredPlaybook
-from acc_ace.schemas.reflection import MAX_WORDS, Judgement
 
 
 def ccs_view(state: CommittedState) -> RenderableType:

@@ -9,9 +9,7 @@ from rich.status import Status
 
 from acc_ace.cli.output import Lines, printable, reported
 from acc_ace.cli.wrap import StreamWrap
-from acc_ace.errors import AccAceError
-from acc_ace.models.factory import says_label
-from acc_ace.schemas.report import (
+from acc_ace.core.schemas.report import (
     Answer,
     AnswerChunk,
     ReportedDelta,
@@ -27,6 +25,8 @@ from acc_ace.schemas.report import (
     TurnPaused,
     TurnReport,
 )
+from acc_ace.errors import AccAceError
+from acc_ace.models.factory import says_label
 
 _SEPARATOR = " · "
 _RESTORED = {"constraint_restored": "constraint", "goal_restored": "goal"}

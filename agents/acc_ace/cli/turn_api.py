@@ -3,13 +3,13 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, MemoryName, SessionKey, Tenant
-from acc_ace.schemas.commit import CommittedState, ConstraintPin, JournalEntry, RuleScope
-from acc_ace.schemas.interaction import Attachment
-from acc_ace.schemas.playbook import StoredPlaybook
-from acc_ace.schemas.reflection import Judgement
-from acc_ace.schemas.report import FeedbackReport, TurnEvent
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry, RuleScope
+from acc_ace.core.schemas.interaction import Attachment
+from acc_ace.core.schemas.playbook import StoredPlaybook
+from acc_ace.core.schemas.reflection import Judgement
+from acc_ace.core.schemas.report import FeedbackReport, TurnEvent
 
 
 class RuleApi(Protocol):

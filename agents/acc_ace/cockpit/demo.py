@@ -13,10 +13,10 @@ import yaml
 from pydantic import BaseModel, Field
 
 from acc_ace.conversation import Conversation
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.report import TurnReport
 from acc_ace.errors import AccAceError
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.report import TurnReport
 
 Talk = Mapping[str, Any]
 TALKS: Final = {"en": "incident_en", "ja": "operations_ja"}

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO, Final, NamedTuple
 from urllib.parse import quote
 
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant, Value
+from acc_ace.core.schemas.commit import CommitKind, JournalEntry
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant, Value
-from acc_ace.schemas.commit import CommitKind, JournalEntry
 
 MOST_BEHIND: Final = 1_000
 _ID: Final = re.compile(r"[^/]*/\d+/(\d{1,18})", re.ASCII)

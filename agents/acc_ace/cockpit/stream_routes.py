@@ -26,11 +26,11 @@ from acc_ace.cockpit.sources import (
 )
 from acc_ace.cockpit.timeline import Timeline, TimelineResponse, blocks
 from acc_ace.config import Settings
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.cost import Totals
+from acc_ace.core.schemas.report import Money
 from acc_ace.errors import ConflictError, ForbiddenError, InputError, NotFoundError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.cost import Totals
-from acc_ace.schemas.report import Money
-from acc_ace.schemas.survival import LoopSettings, LoopSnapshot
+from acc_ace.ext.survivor.survival import LoopSettings, LoopSnapshot
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import (
     NAME_LENGTH,

@@ -1,10 +1,10 @@
 """A user reads, corrects or forgets one artifact of their memory."""
 
 from acc_ace.container import Container
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Tenant
-from acc_ace.text.tokens import estimate_tokens
 
 _BEFORE = "superseded:"
 _CORRECTED = " (corrected)"

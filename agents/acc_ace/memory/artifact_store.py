@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol, runtime_checkable
 
+from acc_ace.core.schemas.artifact import Artifact, Recall, RecallQuery
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.text.duplicates import Vector
 from acc_ace.memory.ranking import Ranked
-from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.text.duplicates import Vector
 from acc_ace.unit_of_work import Write
 
 

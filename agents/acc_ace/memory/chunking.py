@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.search_terms import index_terms
-from acc_ace.text.tokens import CJK, CUT_MARK, clip_tokens, estimate_tokens, token_end
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.search_terms import index_terms
+from acc_ace.core.text.tokens import CJK, CUT_MARK, clip_tokens, estimate_tokens, token_end
 
 _CHARS_PER_TOKEN = 8
 """A part has at most this many characters for each token of its bound, blanks included."""

@@ -6,18 +6,18 @@ state. Code chooses them; they are verbatim, and stay somebody's words.
 
 from collections.abc import Callable, Collection, Sequence
 
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.text.normalize import neutralise
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.prompt import Quotation
+from acc_ace.core.text.rules.corrections import is_correction
+from acc_ace.core.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.search_terms import index_terms, query_terms
+from acc_ace.core.text.sentences import split_sentences
+from acc_ace.core.text.tokens import CUT_MARK, clip_tokens, estimate_tokens
 from acc_ace.memory.chunking import excerpt
 from acc_ace.memory.turn_artifacts import ANSWER_LABEL
-from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Authority
-from acc_ace.text.normalize import neutralise
-from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.prompt import Quotation
-from acc_ace.text.rules.corrections import is_correction
-from acc_ace.text.rules.rule_detection import detect_rules
-from acc_ace.text.search_terms import index_terms, query_terms
-from acc_ace.text.sentences import split_sentences
-from acc_ace.text.tokens import CUT_MARK, clip_tokens, estimate_tokens
 
 _SPEAKERS = frozenset(authority.value for authority in Authority)
 _RULE_ID = lazy_pattern(r"\b[cuq]-\d{4,}\b")

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.limits import RecallWeights
-from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.search_terms import index_terms
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.limits import RecallWeights
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.search_terms import index_terms
 
 REACH = 2
 """How many turns away a neighbour may be; each turn further counts by the weight again."""

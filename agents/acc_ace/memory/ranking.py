@@ -9,16 +9,16 @@ whether it is of a time that x_t names.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from acc_ace.core.schemas.artifact import Artifact, RecalledArtifact, RecallQuery
+from acc_ace.core.schemas.limits import RecallWeights
+from acc_ace.core.text.dates.periods import Period, named_periods
+from acc_ace.core.text.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
+from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
+from acc_ace.ext.documents.document_parts import ANY_DOCUMENT
 from acc_ace.memory.chunking import excerpt
-from acc_ace.memory.documents.document_parts import ANY_DOCUMENT
 from acc_ace.memory.priors import Prior, TurnPosition, priors
 from acc_ace.memory.query_terms import QueryTerms, TermMatches, match_terms, weighted_terms
 from acc_ace.memory.scoring import CorpusStatistics, blended, letter_coverage, nearness
-from acc_ace.schemas.artifact import Artifact, RecalledArtifact, RecallQuery
-from acc_ace.schemas.limits import RecallWeights
-from acc_ace.text.dates.periods import Period, named_periods
-from acc_ace.text.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
-from acc_ace.text.tokens import clip_tokens, estimate_tokens
 
 __all__ = [
     "CorpusStatistics",

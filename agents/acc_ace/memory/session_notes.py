@@ -9,14 +9,14 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.session import SessionMemory
-from acc_ace.text.patterns import lazy_pattern
-from acc_ace.text.redaction import redact
-from acc_ace.text.sentences import split_sentences
-from acc_ace.text.tokens import clip_tokens
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.interaction import Interaction
+from acc_ace.core.schemas.session import SessionMemory
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.redaction import redact
+from acc_ace.core.text.sentences import split_sentences
+from acc_ace.core.text.tokens import clip_tokens
 
 NOTES_OF_A_KIND = 8
 """Preferences, and lessons, that are noted of the turns of one call; the newest of more."""

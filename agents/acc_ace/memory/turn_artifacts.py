@@ -7,12 +7,12 @@ their words.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.session import PastTurn
-from acc_ace.text.duplicates import Vector, unit_vector
-from acc_ace.text.tokens import clip_tokens, token_end
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.interaction import Interaction
+from acc_ace.core.schemas.session import PastTurn
+from acc_ace.core.text.duplicates import Vector, unit_vector
+from acc_ace.core.text.tokens import clip_tokens, token_end
 
 SEARCH_TOOL = "search_evidence"
 """The tool that reads memory. Its results are stored already; a copy would crowd recall."""

@@ -16,6 +16,7 @@ from google.adk.models.llm_response import LlmResponse
 
 from acc_ace.clock import TimeBudget
 from acc_ace.config import AgentSettings, Role
+from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import ModelError, ModelOutputError, ModelUnavailable
 from acc_ace.models.breaker import Breaker
 from acc_ace.models.failures import (
@@ -27,7 +28,6 @@ from acc_ace.models.failures import (
     problem_of,
 )
 from acc_ace.models.reply_bounds import max_reply_chars, reply_chars, with_usage, writable
-from acc_ace.schemas.report import TokenUse
 
 QUEUE_LIMITS: Final = 10
 """How many times its time limit a request may wait for a model that is busy with others."""

@@ -24,11 +24,11 @@ from acc_ace.config import (
     google_credentials,
     google_endpoint,
 )
+from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
 from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.models.breaker import Breaker
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.text.redaction import redact
 
 EMBEDDED_NOTE = "extractive, not an LLM"
 """The label of the embedded model's answers."""
@@ -43,7 +43,7 @@ def note_on(model: str) -> str:
 
 def says_label(answer: str) -> bool:
     """Whether an answer of the embedded model ends with its label, as the first ones do."""
-    from acc_ace.rules_model.phrases import NOTE  # noqa: PLC0415
+    from acc_ace.ext.embedded.phrases import NOTE  # noqa: PLC0415
 
     return answer.rstrip().endswith(tuple(NOTE.values()))
 
@@ -242,9 +242,9 @@ def register_models() -> None:
     May be called any number of times. ADK's own `openai/…` entry, which needs LiteLLM, is
     replaced.
     """
+    from acc_ace.ext.embedded.model import EmbeddedLlm  # noqa: PLC0415
     from acc_ace.models.llama_cpp import LlamaCppLlm  # noqa: PLC0415
     from acc_ace.models.openai_compatible import OpenAICompatibleLlm  # noqa: PLC0415
-    from acc_ace.rules_model.model import EmbeddedLlm  # noqa: PLC0415
 
     for llm in (EmbeddedLlm, LlamaCppLlm, OpenAICompatibleLlm):
         LLMRegistry.register(llm)
@@ -270,10 +270,10 @@ def _resolved(name: str) -> str:
 
 def _embedded(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
     if name == POLICY_MODEL:
-        from acc_ace.survival.policy_model import PolicyLlm  # noqa: PLC0415
+        from acc_ace.ext.survivor.policy_model import PolicyLlm  # noqa: PLC0415
 
         return PolicyLlm()
-    from acc_ace.rules_model.model import EmbeddedLlm  # noqa: PLC0415
+    from acc_ace.ext.embedded.model import EmbeddedLlm  # noqa: PLC0415
 
     return EmbeddedLlm(model=name)
 

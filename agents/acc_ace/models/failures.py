@@ -15,10 +15,10 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from google.genai.errors import APIError
 
+from acc_ace.core.schemas.report import TokenUse
+from acc_ace.core.text.redaction import redact
 from acc_ace.errors import AccAceError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.reply_bounds import use_of
-from acc_ace.schemas.report import TokenUse
-from acc_ace.text.redaction import redact
 
 MAX_WAIT_S = 30.0
 """Longest wait between two tries; a server that asks for more is not asked again by this call."""

@@ -13,9 +13,9 @@ from google.genai import types
 from google.genai.types import ThinkingConfig
 
 from acc_ace.config import google_credentials
+from acc_ace.core.text.duplicates import Vector, unit_vector
 from acc_ace.errors import ConfigError, ModelOutputError
 from acc_ace.model_settings import Safety
-from acc_ace.text.duplicates import Vector, unit_vector
 
 MIN_HTTP_TIMEOUT_S = 10.0
 """google-genai passes its timeout on to the API, which rejects deadlines under ten seconds."""

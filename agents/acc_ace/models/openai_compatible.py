@@ -15,6 +15,7 @@ from google.adk.models.llm_response import LlmResponse
 from pydantic import Field, PrivateAttr, SecretStr
 
 from acc_ace.config import settings
+from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.chat_reply import ChatReply
 from acc_ace.models.chat_request import (
@@ -25,7 +26,6 @@ from acc_ace.models.chat_request import (
     with_json_object,
 )
 from acc_ace.models.failures import RETRIED_STATUS
-from acc_ace.text.redaction import redact
 
 PREFIX = "openai/"
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from acc_ace.core.schemas.cost import PriceTable
 from acc_ace.errors import ConfigError
-from acc_ace.schemas.cost import PriceTable
 
 LIST_PRICES = Path(__file__).parent / "prices.toml"
 """List prices of a date, shipped with the package."""

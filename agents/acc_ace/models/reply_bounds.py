@@ -7,10 +7,10 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+from acc_ace.core.schemas.report import TokenUse
+from acc_ace.core.text.normalize import encodable
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.models.response_shape import declarations_of, json_schema_of
-from acc_ace.schemas.report import TokenUse
-from acc_ace.text.normalize import encodable
-from acc_ace.text.tokens import estimate_tokens
 
 ESTIMATED_KEY = "acc_ace_estimated"
 """In a response's custom metadata: its usage is an estimate of ours."""

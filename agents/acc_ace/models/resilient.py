@@ -23,11 +23,11 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from acc_ace.clock import TimeBudget
 from acc_ace.config import AgentSettings, Role
+from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import ModelError, ModelOutputError
 from acc_ace.models.attempt import Attempt
 from acc_ace.models.breaker import Breaker, BreakerOf
 from acc_ace.models.failures import MAX_WAIT_S, Failure, NoAnswer
-from acc_ace.schemas.report import TokenUse
 
 EMPTY_RETRIES = 1
 """Retries after an empty reply; more of them seldom help."""

@@ -7,10 +7,10 @@ from typing import Protocol, runtime_checkable
 
 from google.adk.models.base_llm import BaseLlm
 
+from acc_ace.ext.strategies.memory import CountedMessage, Message
+from acc_ace.ext.strategies.memory_strategy import EstimatedTokens, TokenCounter
+from acc_ace.ext.strategies.transcript import estimate_message, message_text
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.schemas.memory import CountedMessage, Message
-from acc_ace.strategies.memory_strategy import EstimatedTokens, TokenCounter
-from acc_ace.strategies.transcript import estimate_message, message_text
 
 _log = logging.getLogger(__name__)
 

@@ -13,13 +13,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acc_ace.adk.sessions.json_safe import MOST_DEEP
 from acc_ace.adk.user_content import role_authority
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.limits import Limits
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.server.identity import is_too_deep, json_object
 from acc_ace.server.problems import Problem, problem, problem_response
 from acc_ace.server.request_body import BODY, is_unicode, replay
-from acc_ace.text.tokens import estimate_tokens
 
 _SHOWN_LEVELS: Final = 4
 """Levels of a name that an error shows of a value nested too deeply to be stored."""

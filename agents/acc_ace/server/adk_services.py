@@ -115,7 +115,7 @@ def agents_dir(settings: Settings) -> Path:
 
 def survivor(container: Container) -> App:
     """The second app, imported when somebody asks for it. Raises ConfigError for its model."""
-    from acc_ace.survival.recent_ticks import build_app  # noqa: PLC0415 - when asked for
+    from acc_ace.ext.survivor.recent_ticks import build_app  # noqa: PLC0415 - when asked for
 
     return build_app(container)
 

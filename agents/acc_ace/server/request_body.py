@@ -9,7 +9,7 @@ from typing import Annotated, Final, NamedTuple
 from pydantic import AfterValidator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from acc_ace.schemas.limits import Limits
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.server.problems import Problem, problem, problem_response
 
 BODY: Final = "acc_ace.body"

@@ -14,11 +14,11 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.playbook.playbook_merge import MAIN, check_branch_name
+from acc_ace.core.playbook.playbook_service import PlaybookService
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant
+from acc_ace.core.schemas.playbook import StoredPlaybook
 from acc_ace.errors import ForbiddenError, InputError, NotFoundError
-from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
-from acc_ace.playbook.playbook_service import PlaybookService
-from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
-from acc_ace.schemas.playbook import StoredPlaybook
 from acc_ace.server.identity import DEFAULT_USER, USER, name_of
 from acc_ace.server.turn_gate import TurnGate
 

@@ -12,16 +12,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, Protocol
 
+from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
+from acc_ace.core.schemas.ccs import empty_ccs
+from acc_ace.core.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
+from acc_ace.core.schemas.playbook import Added, DeltaRecord, Playbook
 from acc_ace.errors import AccAceError, ConflictError, NotFoundError
 from acc_ace.memory.artifact_store import ArtifactStore
-from acc_ace.playbook.playbook_store import PlaybookStore
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from acc_ace.schemas.base import PlaybookScope, SessionKey
-from acc_ace.schemas.ccs import empty_ccs
-from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
-from acc_ace.schemas.playbook import Added, DeltaRecord, Playbook
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.ports import EvidenceStore
 from acc_ace.turn.session_directory import SessionDirectory

@@ -6,9 +6,10 @@ from typing import Any
 
 from acc_ace.clock import Clock
 from acc_ace.config import Settings
+from acc_ace.core.playbook.playbook_store import PlaybookObserver, PlaybookStore
+from acc_ace.core.schemas.limits import RecallWeights
+from acc_ace.ext.semantic.sql_dense import SqlDense
 from acc_ace.memory.artifact_store import ArtifactStore, Embedder
-from acc_ace.playbook.playbook_store import PlaybookObserver, PlaybookStore
-from acc_ace.schemas.limits import RecallWeights
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
 from acc_ace.storage.playbooks.export_folders import FOLDER, ErasedPlaybookFiles
 from acc_ace.storage.playbooks.playbook_export_files import PlaybookFiles
@@ -16,7 +17,6 @@ from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.prompt_history import PromptHistory
 from acc_ace.storage.sql_artifacts import ArtifactIndex, SqlArtifactStore
 from acc_ace.storage.sql_database import Database, UnitOfWork
-from acc_ace.storage.sql_dense import SqlDense
 from acc_ace.storage.sql_directory import SqlSessionDirectory
 from acc_ace.storage.sql_erasure import Files, SqlErasure
 from acc_ace.storage.sql_evidence import SqlEvidenceStore, SqlToolStarts
@@ -182,7 +182,7 @@ def create_stores(
             return _in_file(settings, clock, embedder, beside)
         case "postgres":
             # The driver is an optional extra.
-            from acc_ace.storage.create_postgres import open_postgres_stores  # noqa: PLC0415
+            from acc_ace.ext.postgres.create_postgres import open_postgres_stores  # noqa: PLC0415
 
             return open_postgres_stores(settings, clock, embedder, files=beside)
 
@@ -241,6 +241,6 @@ def sqlite_dense(
     if embedder is None:
         return None
     # Needs numpy, an optional extra.
-    from acc_ace.storage.sqlite.dense_index import SqliteDense  # noqa: PLC0415
+    from acc_ace.ext.semantic.dense_index import SqliteDense  # noqa: PLC0415
 
     return SqliteDense(database, embedder, memory_bytes=memory_mb * 1_000_000)

@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from filelock import FileLock, Timeout
 
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import SessionBusyError, StoreError
-from acc_ace.schemas.base import SessionKey
 
 _POLL_S = 0.05
 

@@ -5,8 +5,8 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
+from acc_ace.core.schemas.base import Tenant
 from acc_ace.errors import StoreError
-from acc_ace.schemas.base import Tenant
 
 _DIRECTORY: Final = "history"
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from acc_ace.core.schemas.artifact import Artifact, RecallQuery
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.text.dates.periods import Period
+from acc_ace.core.text.search_terms import index_terms
 from acc_ace.memory.priors import REACH, ends_asking, speaker_terms
 from acc_ace.memory.ranking import Document, SearchQuery
-from acc_ace.schemas.artifact import Artifact, RecallQuery
-from acc_ace.schemas.base import Tenant
 from acc_ace.storage.sql_rows import encode
 from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, plan_lookup
-from acc_ace.text.dates.periods import Period
-from acc_ace.text.search_terms import index_terms
 
 MAX_ROWS = 768
 """Maximum index rows that one search scores."""

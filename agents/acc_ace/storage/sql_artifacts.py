@@ -8,6 +8,10 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
+from acc_ace.core.schemas.artifact import Artifact, Recall, RecallQuery
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.limits import RecallWeights
+from acc_ace.ext.semantic.sql_dense import DensePool, Prepared, QueryVector, SqlDense, asking
 from acc_ace.memory.artifact_store import is_valid, valid_first
 from acc_ace.memory.query_terms import TermMatches
 from acc_ace.memory.ranking import (
@@ -23,9 +27,6 @@ from acc_ace.memory.ranking import (
     shortlist,
     term_matches,
 )
-from acc_ace.schemas.artifact import Artifact, Recall, RecallQuery
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.limits import RecallWeights
 from acc_ace.storage.sql_artifact_pool import (
     ArtifactRow,
     ArtifactRows,
@@ -33,7 +34,6 @@ from acc_ace.storage.sql_artifact_pool import (
     lexical_pool,
 )
 from acc_ace.storage.sql_database import Database
-from acc_ace.storage.sql_dense import DensePool, Prepared, QueryVector, SqlDense, asking
 from acc_ace.storage.sql_rows import Rows, decode
 from acc_ace.storage.tenant_rows import TenantTotals, Times, find_tenant, locked_tenant
 from acc_ace.unit_of_work import Write

@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Final
 
+from acc_ace.core.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.session import ReadThrough, SessionRecord
 from acc_ace.errors import CorruptStoreError
-from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
-from acc_ace.schemas.memory import Summary
-from acc_ace.schemas.session import ReadThrough, SessionRecord
+from acc_ace.ext.strategies.memory import Summary
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, decode, encode, page_size, raw
 from acc_ace.storage.tenant_rows import ensure_tenant

@@ -3,10 +3,10 @@
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any, Final, Protocol
 
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.errors import ConflictError
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.session import SessionRecord
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sql_database import Database

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 from pydantic_core import to_jsonable_python
 
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.interaction import Interaction, Outcome, ToolStart
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolStart
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, decode, encode, page_size
 from acc_ace.storage.tenant_rows import ensure_tenant

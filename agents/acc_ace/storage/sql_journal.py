@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.commit import JournalEntry
 from acc_ace.errors import CorruptStoreError, NotFoundError
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.commit import JournalEntry
 from acc_ace.storage.sql_database import AlreadyCommittedError, Database, UnitOfWork
 from acc_ace.storage.sql_rows import Rows, decode, encode, page_size
 from acc_ace.storage.tenant_rows import ensure_tenant

@@ -7,8 +7,8 @@ from typing import Any, Literal, Protocol, TypeVar
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
+from acc_ace.core.schemas.base import Value
 from acc_ace.errors import CorruptStoreError, first_problem
-from acc_ace.schemas.base import Value
 
 T = TypeVar("T")
 

@@ -7,9 +7,9 @@ a run that is written again changes nothing.
 from collections.abc import Sequence
 from datetime import date
 
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.cost import REPLAY, Crossing, DaySum, ModelUse, StageCost, Totals
-from acc_ace.schemas.report import Money, TokenUse
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.cost import REPLAY, Crossing, DaySum, ModelUse, StageCost, Totals
+from acc_ace.core.schemas.report import Money, TokenUse
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, page_size
 from acc_ace.storage.tenant_rows import ensure_tenant, find_tenant

@@ -9,9 +9,9 @@ import zlib
 from collections.abc import Sequence
 from typing import Any, Final
 
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.trace import TurnTrace
 from acc_ace.errors import CorruptStoreError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.trace import TurnTrace
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, problem_of
 from acc_ace.storage.tenant_rows import ensure_tenant

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.errors import ConflictError
-from acc_ace.schemas.base import Tenant
-from acc_ace.schemas.commit import ConstraintPin
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, decode, encode
 from acc_ace.storage.tenant_rows import ensure_tenant

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple, Self
 
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.text.dates.periods import Period
 from acc_ace.errors import StoreError
 from acc_ace.memory.scoring import CorpusStatistics
-from acc_ace.schemas.base import Tenant
 from acc_ace.storage.sql_rows import Rows
-from acc_ace.text.dates.periods import Period
 
 
 def ensure_tenant(rows: Rows, tenant: Tenant) -> None:

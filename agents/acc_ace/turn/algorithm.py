@@ -9,11 +9,11 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol, TypeVar
 
+from acc_ace.core.schemas.artifact import Recall
+from acc_ace.core.schemas.commit import CommittedState, JournalEntry
+from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.core.schemas.qualification import Qualification
 from acc_ace.errors import ConfigError
-from acc_ace.schemas.artifact import Recall
-from acc_ace.schemas.commit import CommittedState, JournalEntry
-from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
-from acc_ace.schemas.qualification import Qualification
 
 
 class RecallPort(Protocol):

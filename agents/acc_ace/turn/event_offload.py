@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from acc_ace.container import Container
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.interaction import Interaction, Outcome
+from acc_ace.core.schemas.session import PastTurn, Utterance
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.memory.turn_artifacts import past_turn_artifacts
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.session import PastTurn, Utterance
-from acc_ace.text.tokens import estimate_tokens
 
 
 def later_turn(evidence_id: str) -> tuple[str, int] | None:

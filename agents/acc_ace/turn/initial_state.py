@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acc_ace.container import Container
-from acc_ace.gates.ccs_budget import fit_items
-from acc_ace.gates.qualification_gate import screen
+from acc_ace.core.gates.ccs_budget import fit_items
+from acc_ace.core.gates.qualification_gate import screen
+from acc_ace.core.schemas.artifact import Artifact, Recall, RecalledArtifact
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.qualification import QualificationReason, QualificationVerdict
+from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.memory.session_notes import ENTITIES
-from acc_ace.schemas.artifact import Artifact, Recall, RecalledArtifact
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.qualification import QualificationReason, QualificationVerdict
-from acc_ace.text.tokens import clip_tokens
 
 _ENTITY_TOKENS = 24
 _REFERENCE_TOKENS = 40

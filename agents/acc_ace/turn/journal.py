@@ -7,9 +7,9 @@ verified from the entries alone.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.errors import ConflictError, CorruptStoreError, StoreError
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.unit_of_work import Write
 
 

@@ -10,20 +10,20 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 
+from acc_ace.core.gates.contradiction import contradiction
+from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
+from acc_ace.core.playbook.playbook_store import IdempotentCommit, PlaybookStore
+from acc_ace.core.playbook.refine.refinement import room_maker
+from acc_ace.core.playbook.selection import select_bullets
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.core.schemas.reflection import Reflection
+from acc_ace.core.schemas.report import TokenUse
+from acc_ace.core.text.prompt import Lines, Prompt
 from acc_ace.errors import ConflictError
-from acc_ace.gates.contradiction import contradiction
-from acc_ace.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
-from acc_ace.playbook.playbook_store import IdempotentCommit, PlaybookStore
-from acc_ace.playbook.refine.refinement import room_maker
-from acc_ace.playbook.selection import select_bullets
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.reflection import Reflection
-from acc_ace.schemas.report import TokenUse
-from acc_ace.text.prompt import Lines, Prompt
 from acc_ace.turn.reflection_step import (
     TurnOutcome,
     lesson_sources,

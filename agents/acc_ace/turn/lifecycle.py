@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 from acc_ace.clock import TimeBudget
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import CommitKind, CommittedState, JournalEntry
+from acc_ace.core.schemas.interaction import (
+    GeneratorOutput,
+    Interaction,
+    Outcome,
+    ToolStart,
+    TurnInput,
+)
+from acc_ace.core.schemas.session import SessionRecord
+from acc_ace.core.schemas.trace import ModelCall
 from acc_ace.errors import InputError, StoreError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, Outcome, ToolStart, TurnInput
-from acc_ace.schemas.session import SessionRecord
-from acc_ace.schemas.trace import ModelCall
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.ports import Database, HeldEvents
 from acc_ace.turn.rule_service import with_user_rules

@@ -6,15 +6,15 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
 from acc_ace.container import Container
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.interaction import Interaction, Outcome
+from acc_ace.core.schemas.session import ReadThrough, SessionMemory, SessionRecord
+from acc_ace.core.text.prompt import Prompt
+from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import CorruptStoreError
+from acc_ace.ext.strategies.transcript import message_text, messages_of
 from acc_ace.memory.session_notes import extract_by_rule, notes_of
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.interaction import Interaction, Outcome
-from acc_ace.schemas.session import ReadThrough, SessionMemory, SessionRecord
-from acc_ace.strategies.transcript import message_text, messages_of
-from acc_ace.text.prompt import Prompt
-from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.session_changes import ancestry
 from acc_ace.turn.session_directory import before_last_turn
 from acc_ace.turn.structured_call import Completion, parser, structured_call

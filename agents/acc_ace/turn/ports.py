@@ -9,13 +9,13 @@ from contextlib import AbstractAsyncContextManager
 from datetime import date
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.cost import Crossing, DaySum, ModelUse, StageCost, Totals
-from acc_ace.schemas.interaction import Interaction, ToolStart
-from acc_ace.schemas.session import SessionRecord
-from acc_ace.schemas.trace import TurnTrace
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.schemas.cost import Crossing, DaySum, ModelUse, StageCost, Totals
+from acc_ace.core.schemas.interaction import Interaction, ToolStart
+from acc_ace.core.schemas.session import SessionRecord
+from acc_ace.core.schemas.trace import TurnTrace
 from acc_ace.unit_of_work import Write
 
 T = TypeVar("T")

@@ -8,18 +8,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from acc_ace.playbook.playbook_store import PlaybookReader
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.bullet import clean_id
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.schemas.reflection import BulletTag, Judgement, Reflection
-from acc_ace.text.prompt import Prompt
-from acc_ace.text.rules.corrections import is_correction, without_correction
-from acc_ace.text.rules.own_words import Speakers, by_speaker
-from acc_ace.text.tokens import clip_tokens
+from acc_ace.core.playbook.playbook_store import PlaybookReader
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.bullet import clean_id
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.schemas.reflection import BulletTag, Judgement, Reflection
+from acc_ace.core.text.prompt import Prompt
+from acc_ace.core.text.rules.corrections import is_correction, without_correction
+from acc_ace.core.text.rules.own_words import Speakers, by_speaker
+from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.turn.structured_call import (
     Completion,
     StructuredResult,

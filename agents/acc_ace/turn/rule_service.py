@@ -6,17 +6,16 @@ Each change is one transaction over the session's state and the user-wide rules.
 from collections.abc import Callable, Sequence
 
 from acc_ace.container import Container
-from acc_ace.errors import ForbiddenError, InputError, NotFoundError
-from acc_ace.gates.ccs_budget import rule_1_bounded
-from acc_ace.gates.constraints import (
+from acc_ace.core.gates.ccs_budget import rule_1_bounded
+from acc_ace.core.gates.constraints import (
     ConstraintSet,
     forget_rules,
     make_rule,
     settle_question,
 )
-from acc_ace.gates.goal import agreed_goal, goal_pin
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.commit import (
+from acc_ace.core.gates.goal import agreed_goal, goal_pin
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
@@ -25,7 +24,8 @@ from acc_ace.schemas.commit import (
     JournalEntry,
     RuleScope,
 )
-from acc_ace.text.similarity import has_words
+from acc_ace.core.text.similarity import has_words
+from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.turn.turn_commit import user_rules_write
 
 MAX_RULE_CHARS = 4_000

@@ -9,20 +9,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from pydantic import ValidationError
 
 from acc_ace.container import Container
-from acc_ace.errors import (
-    ConflictError,
-    CorruptStoreError,
-    ForbiddenError,
-    InputError,
-    NotFoundError,
-    first_problem,
-)
-from acc_ace.gates.ccs_budget import fit_fields, rule_1_bounded
-from acc_ace.gates.goal import goal_pin
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.schemas.commit import (
+from acc_ace.core.gates.ccs_budget import fit_fields, rule_1_bounded
+from acc_ace.core.gates.goal import goal_pin
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from acc_ace.core.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
@@ -31,7 +23,15 @@ from acc_ace.schemas.commit import (
     Release,
     RuleScope,
 )
-from acc_ace.schemas.session import SessionRecord
+from acc_ace.core.schemas.session import SessionRecord
+from acc_ace.errors import (
+    ConflictError,
+    CorruptStoreError,
+    ForbiddenError,
+    InputError,
+    NotFoundError,
+    first_problem,
+)
 from acc_ace.turn import session_directory as rules
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.turn_commit import user_rules_write

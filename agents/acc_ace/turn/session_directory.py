@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from acc_ace.schemas.base import MemoryName, SessionKey, Tenant
-from acc_ace.schemas.memory import Summary
-from acc_ace.schemas.session import ReadThrough, SessionRecord
+from acc_ace.core.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.session import ReadThrough, SessionRecord
+from acc_ace.ext.strategies.memory import Summary
 from acc_ace.unit_of_work import Write
 
 

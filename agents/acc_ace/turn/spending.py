@@ -6,9 +6,8 @@ from typing import Final
 from uuid import uuid4
 
 from acc_ace.clock import Clock
-from acc_ace.errors import ConfigError, NotFoundError, SpendingCeilingError
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.cost import (
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.cost import (
     REPLAY,
     CostOfTurn,
     DaySpending,
@@ -18,10 +17,11 @@ from acc_ace.schemas.cost import (
     StageCost,
     Totals,
 )
-from acc_ace.schemas.interaction import Interaction
-from acc_ace.schemas.report import Money, TokenUse, TurnCost
-from acc_ace.text.prompt import Prompt
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.schemas.interaction import Interaction
+from acc_ace.core.schemas.report import Money, TokenUse, TurnCost
+from acc_ace.core.text.prompt import Prompt
+from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.errors import ConfigError, NotFoundError, SpendingCeilingError
 from acc_ace.turn.ports import SpendingStore
 from acc_ace.turn.structured_call import Completion, Reply
 from acc_ace.turn.turn_record import TurnRecord

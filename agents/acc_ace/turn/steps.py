@@ -11,24 +11,30 @@ from datetime import datetime
 
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.gates.ccs_output import parse_compressor_reply
-from acc_ace.gates.commands import is_acknowledgement
-from acc_ace.gates.commit_gate import GateResult, commit
-from acc_ace.gates.consent_notes import invites_reply, sole_question
-from acc_ace.gates.contradiction import screened_input
-from acc_ace.gates.qualification_gate import conclude, decide_by_score, screen
-from acc_ace.gates.references import Evidence, carried
-from acc_ace.gates.screening import quotation
+from acc_ace.core.gates.ccs_output import parse_compressor_reply
+from acc_ace.core.gates.commands import is_acknowledgement
+from acc_ace.core.gates.commit_gate import GateResult, commit
+from acc_ace.core.gates.consent_notes import invites_reply, sole_question
+from acc_ace.core.gates.contradiction import screened_input
+from acc_ace.core.gates.qualification_gate import conclude, decide_by_score, screen
+from acc_ace.core.gates.references import Evidence, carried
+from acc_ace.core.gates.screening import quotation
+from acc_ace.core.schemas.artifact import (
+    Artifact,
+    ArtifactKind,
+    Recall,
+    RecalledArtifact,
+    RecallQuery,
+)
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import CommittedState, CompressorReply, JournalEntry
+from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
+from acc_ace.core.text.prompt import Lines
+from acc_ace.core.text.rules.proposals import fallback_changes
 from acc_ace.memory.excerpts import quotations
 from acc_ace.memory.turn_artifacts import turn_artifact_id
-from acc_ace.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact, RecallQuery
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import CommittedState, CompressorReply, JournalEntry
-from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
-from acc_ace.text.prompt import Lines
-from acc_ace.text.rules.proposals import fallback_changes
 from acc_ace.turn.algorithm import DecisionPort, Ports
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import (

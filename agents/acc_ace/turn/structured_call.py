@@ -13,16 +13,16 @@ from typing import Generic, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from acc_ace.core.gates.ccs_output import parse_json_object
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.report import TokenUse
+from acc_ace.core.schemas.trace import ModelCall, RequestPart
+from acc_ace.core.text.prompt import Lines, Prompt, load_prompt, render_ccs, request_parts
+from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import ModelError, ModelOutputError
-from acc_ace.gates.ccs_output import parse_json_object
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.interaction import TurnInput
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.report import TokenUse
-from acc_ace.schemas.trace import ModelCall, RequestPart
-from acc_ace.text.prompt import Lines, Prompt, load_prompt, render_ccs, request_parts
-from acc_ace.text.tokens import clip_tokens
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from acc_ace.container import Container
-from acc_ace.memory.turn_artifacts import turn_artifacts
-from acc_ace.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.schemas.base import Authority, SessionKey
-from acc_ace.schemas.commit import CcsDiff, CommitKind, JournalEntry, RuleScope
-from acc_ace.schemas.interaction import (
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.commit import CcsDiff, CommitKind, JournalEntry, RuleScope
+from acc_ace.core.schemas.interaction import (
     Interaction,
     Outcome,
     ToolCall,
@@ -21,10 +20,11 @@ from acc_ace.schemas.interaction import (
     ToolStart,
     TurnInput,
 )
+from acc_ace.memory.turn_artifacts import turn_artifacts
 from acc_ace.unit_of_work import Write
 
 if TYPE_CHECKING:
-    from acc_ace.gates.commit_gate import GateResult
+    from acc_ace.core.gates.commit_gate import GateResult
 
 
 def prepared_entry(

@@ -13,23 +13,22 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from acc_ace.clock import TimeBudget
-from acc_ace.schemas.artifact import Artifact
-from acc_ace.schemas.base import MemoryName, PlaybookScope, SessionKey
-from acc_ace.schemas.commit import ConstraintPin, Release
-from acc_ace.schemas.cost import REPLAY, Totals
-from acc_ace.schemas.delta import DeltaBatch, DeltaResult
-from acc_ace.schemas.interaction import (
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import MemoryName, PlaybookScope, SessionKey
+from acc_ace.core.schemas.commit import ConstraintPin, Release
+from acc_ace.core.schemas.cost import REPLAY, Totals
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaResult
+from acc_ace.core.schemas.interaction import (
     GuardDecision,
     Interaction,
     ToolCall,
     ToolResult,
     TurnInput,
 )
-from acc_ace.schemas.memory import MemoryContext
-from acc_ace.schemas.playbook import StoredPlaybook
-from acc_ace.schemas.qualification import QualificationVerdict
-from acc_ace.schemas.reflection import Feedback, Reflection
-from acc_ace.schemas.report import (
+from acc_ace.core.schemas.playbook import StoredPlaybook
+from acc_ace.core.schemas.qualification import QualificationVerdict
+from acc_ace.core.schemas.reflection import Feedback, Reflection
+from acc_ace.core.schemas.report import (
     ReportedLearning,
     Stage,
     StageFinished,
@@ -37,8 +36,9 @@ from acc_ace.schemas.report import (
     TokenUse,
     TurnEvent,
 )
-from acc_ace.schemas.session import SessionRecord
-from acc_ace.schemas.trace import ModelCall, RequestPart
+from acc_ace.core.schemas.session import SessionRecord
+from acc_ace.core.schemas.trace import ModelCall, RequestPart
+from acc_ace.ext.strategies.memory import MemoryContext
 from acc_ace.turn.algorithm import Turn
 from acc_ace.turn.ports import HeldEvents
 from acc_ace.turn.reflection_step import TurnOutcome

@@ -8,13 +8,13 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import Final, NamedTuple
 
-from acc_ace.gates.references import artifact_ids
-from acc_ace.schemas.artifact import ArtifactKind
-from acc_ace.schemas.cost import PriceTable
-from acc_ace.schemas.report import NANO, TokenUse
-from acc_ace.schemas.trace import ModelCall, RecalledCandidate, RequestPart, TurnTrace
-from acc_ace.text.redaction import redact
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.gates.references import artifact_ids
+from acc_ace.core.schemas.artifact import ArtifactKind
+from acc_ace.core.schemas.cost import PriceTable
+from acc_ace.core.schemas.report import NANO, TokenUse
+from acc_ace.core.schemas.trace import ModelCall, RecalledCandidate, RequestPart, TurnTrace
+from acc_ace.core.text.redaction import redact
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.turn.turn_record import TurnRecord
 
 PART_CHARS: Final = 32_000

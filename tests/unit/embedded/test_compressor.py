@@ -2,10 +2,10 @@
 
 import pytest
 
-from acc_ace.schemas.commit import CommittedState, CompressorReply
-from acc_ace.schemas.limits import Limits
-from acc_ace.text.prompt import ccs_tokens
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.schemas.commit import CommittedState, CompressorReply
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.text.prompt import ccs_tokens
+from acc_ace.core.text.tokens import estimate_tokens
 from tests.unit.embedded.requests import BAN, BAN_JA, compress, state
 
 

@@ -8,12 +8,12 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.rules_model.extractive_qa import newest
-from acc_ace.rules_model.prompt_context import Spoken, state_of_transcript
-from acc_ace.rules_model.superseded_facts import corrected
-from acc_ace.rules_model.text_match import Fact
-from acc_ace.schemas.base import MemoryName, SessionKey
-from acc_ace.schemas.commit import CommittedState
+from acc_ace.core.schemas.base import MemoryName, SessionKey
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.ext.embedded.extractive_qa import newest
+from acc_ace.ext.embedded.prompt_context import Spoken, state_of_transcript
+from acc_ace.ext.embedded.superseded_facts import corrected
+from acc_ace.ext.embedded.text_match import Fact
 from tests.fakes.tables import each_case
 from tests.unit.embedded.requests import compress, state
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.rules_model.entities import find_entities
-from acc_ace.rules_model.text_match import unique
+from acc_ace.ext.embedded.entities import find_entities
+from acc_ace.ext.embedded.text_match import unique
 from tests.fakes.tables import each_case
 
 

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from google.genai import types
 
-from acc_ace.gates.commit_gate import commit
-from acc_ace.rules_model.phrases import NOTE, say
-from acc_ace.schemas.interaction import GeneratorOutput, TurnInput
-from acc_ace.schemas.limits import Limits
-from acc_ace.text.prompt import write_input
+from acc_ace.core.gates.commit_gate import commit
+from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.text.prompt import write_input
+from acc_ace.ext.embedded.phrases import NOTE, say
 from tests.unit.embedded.requests import BAN, BAN_JA, answer, compress, generate, state
 
 

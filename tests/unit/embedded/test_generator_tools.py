@@ -3,7 +3,7 @@
 import pytest
 from google.genai import types
 
-from acc_ace.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.interaction import GeneratorOutput
 from tests.unit.embedded.requests import BAN, generate, state, tool_reply
 
 ALL = ("calculate", "current_time", "search_evidence", "read_file")

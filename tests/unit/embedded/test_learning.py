@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.schemas.delta import DeltaType
+from acc_ace.core.schemas.delta import DeltaType
 from acc_ace.turn.structured_call import state_value
 from tests.unit.embedded.requests import BAN, curate, reflect, state
 

@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from acc_ace.rules_model.model import NOTE, EmbeddedLlm
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.delta import DeltaBatch
-from acc_ace.schemas.interaction import GeneratorOutput
-from acc_ace.schemas.qualification import RelevanceBatch
-from acc_ace.schemas.reflection import Reflection
-from acc_ace.text.prompt import write_inputs
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.qualification import RelevanceBatch
+from acc_ace.core.schemas.reflection import Reflection
+from acc_ace.core.text.prompt import write_inputs
+from acc_ace.ext.embedded.model import NOTE, EmbeddedLlm
 from tests.fakes.examples import examples
 from tests.unit.embedded.requests import (
     BAN,

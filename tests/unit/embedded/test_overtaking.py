@@ -5,8 +5,8 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.rules_model.superseded_facts import latest_facts
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.ext.embedded.superseded_facts import latest_facts
 from tests.fakes.tables import each_case
 
 KEY = SessionKey(APP_NAME, "ops", "s1")

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.rules_model.prompt_parts import read_inputs
-from acc_ace.text.prompt import write_input, write_inputs
+from acc_ace.core.text.prompt import write_input, write_inputs
+from acc_ace.ext.embedded.prompt_parts import read_inputs
 
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),

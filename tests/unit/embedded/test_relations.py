@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.rules_model.relations import find_claim, find_relations, latest
+from acc_ace.ext.embedded.relations import find_claim, find_relations, latest
 from tests.fakes.tables import each_case
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from acc_ace.text.rules.goal_detection import detect_goal
-from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.rules.goal_detection import detect_goal
+from acc_ace.core.text.rules.rule_detection import detect_rules
 from tests.fakes.tables import each_case
 
 

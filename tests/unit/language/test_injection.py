@@ -1,6 +1,6 @@
 """Orders hidden in data."""
 
-from acc_ace.text.injection import instruction_like
+from acc_ace.core.text.injection import instruction_like
 from tests.fakes.tables import each_case
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.text.rules.rule_changes import ChangeKind, detect_changes, unmatched_release
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.text.rules.rule_changes import ChangeKind, detect_changes, unmatched_release
 from tests.fakes.tables import each_case
 
 

@@ -1,6 +1,6 @@
 """What counts as a rule, and whose words count."""
 
-from acc_ace.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.rules.rule_detection import detect_rules
 from tests.fakes.tables import each_case
 
 

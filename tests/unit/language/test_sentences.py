@@ -1,6 +1,6 @@
 """Sentences and clauses."""
 
-from acc_ace.text.sentences import MAX_SENTENCE, split_clauses, split_sentences
+from acc_ace.core.text.sentences import MAX_SENTENCE, split_clauses, split_sentences
 from tests.fakes.tables import each_case
 
 

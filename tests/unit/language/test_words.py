@@ -1,8 +1,8 @@
 """Content words, polarity and language."""
 
-from acc_ace.text.normalize import language_of
-from acc_ace.text.polarity import negated
-from acc_ace.text.similarity import content_words
+from acc_ace.core.text.normalize import language_of
+from acc_ace.core.text.polarity import negated
+from acc_ace.core.text.similarity import content_words
 from tests.fakes.tables import each_case
 
 

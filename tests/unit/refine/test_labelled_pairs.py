@@ -5,11 +5,11 @@ from itertools import permutations
 
 import pytest
 
-from acc_ace.playbook.curation.delta_guard import CurationContext, curate
-from acc_ace.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.duplicates import contrary, lesson_of
+from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.duplicates import contrary, lesson_of
 from bench.playbook_pairs import ours, read_pairs, score
 
 CAUGHT = ("duplicate", "possible_duplicate")

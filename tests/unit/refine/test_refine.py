@@ -4,12 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from acc_ace.playbook.delta_log import replay
-from acc_ace.playbook.refine.refine_plan import make_room, refine
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import DeltaKind
-from acc_ace.schemas.playbook import Playbook
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.playbook.delta_log import replay
+from acc_ace.core.playbook.refine.refine_plan import make_room, refine
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.delta import DeltaKind
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.tokens import estimate_tokens
 from tests.unit.refine.values import AT, bullet, context, playbook
 
 

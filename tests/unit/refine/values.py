@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from acc_ace.playbook.curation.curation_record import CurationContext
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.playbook import Playbook
+from acc_ace.core.playbook.curation.curation_record import CurationContext
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
 
 AT = datetime(2026, 6, 1, tzinfo=UTC)
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from acc_ace.schemas.survival import Body, StepRecord
-from acc_ace.survival.exploration import Outlook
+from acc_ace.ext.survivor.exploration import Outlook
+from acc_ace.ext.survivor.survival import Body, StepRecord
 
 WELL = Body(life=12, food=40, water=30, most_life=12, most_food=40, most_water=30)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from acc_ace.schemas.survival import (
+from acc_ace.ext.survivor.analysis import HORIZON, RunMeasures, analyse
+from acc_ace.ext.survivor.survival import (
     LogEntry,
     LoopSnapshot,
     PlaybookChange,
@@ -15,7 +16,6 @@ from acc_ace.schemas.survival import (
     Scoreboard,
     StepRecord,
 )
-from acc_ace.survival.analysis import HORIZON, RunMeasures, analyse
 from tests.fakes.survivor_run import step, tick
 
 

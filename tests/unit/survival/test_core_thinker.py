@@ -6,11 +6,11 @@ import pytest
 
 from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import AgentSettings, Settings
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ModelUnavailable
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.survival import MOST_STEPS, Action, Plan
-from acc_ace.survival.core_thinker import CoreThinker, Moment, thinker_prompt, thinker_settings
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment, thinker_prompt, thinker_settings
+from acc_ace.ext.survivor.survival import MOST_STEPS, Action, Plan
 from acc_ace.turn.turn_record import TurnRecord
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from acc_ace.schemas.survival import MOST_STEPS, Action, Plan, StepRecord
-from acc_ace.survival.execution_engine import Acted, ExecutionEngine
-from acc_ace.survival.planner import Belief
-from acc_ace.survival.safety_sentinel import SafetySentinel
+from acc_ace.ext.survivor.execution_engine import Acted, ExecutionEngine
+from acc_ace.ext.survivor.planner import Belief
+from acc_ace.ext.survivor.safety_sentinel import SafetySentinel
+from acc_ace.ext.survivor.survival import MOST_STEPS, Action, Plan, StepRecord
 from tests.fakes.surroundings import AT, Stage, felt, moment, rules
 from tests.fakes.tables import each_case
 

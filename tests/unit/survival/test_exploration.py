@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from acc_ace.survival.exploration import MOST_PLACES, ExplorationMap, outlook
-from acc_ace.survival.planner import Belief, plan_steps
-from acc_ace.survival.world import Observation, World
-from acc_ace.survival.world_rules import ACTIONS, CREATURES, Rules, Sizes
+from acc_ace.ext.survivor.exploration import MOST_PLACES, ExplorationMap, outlook
+from acc_ace.ext.survivor.planner import Belief, plan_steps
+from acc_ace.ext.survivor.world import Observation, World
+from acc_ace.ext.survivor.world_rules import ACTIONS, CREATURES, Rules, Sizes
 
 SIZES = Sizes(creatures=0, regrowth=30)
 RULES = Rules.drawn(5)

@@ -4,8 +4,7 @@ from math import log2
 
 import pytest
 
-from acc_ace.schemas.survival import StepRecord
-from acc_ace.survival.fear import (
+from acc_ace.ext.survivor.fear import (
     BASE_RATE,
     CELL_BITS,
     WINDOW,
@@ -13,8 +12,9 @@ from acc_ace.survival.fear import (
     Fear,
     is_damaged,
 )
-from acc_ace.survival.planner import Belief
-from acc_ace.survival.world_rules import Nature
+from acc_ace.ext.survivor.planner import Belief
+from acc_ace.ext.survivor.survival import StepRecord
+from acc_ace.ext.survivor.world_rules import Nature
 from bench.survivor_fear import measure
 from tests.unit.survival.moments import WELL, made, moment
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import AgentSettings
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.survival import DIRECTIONS, MOST_STEPS, Plan
-from acc_ace.survival.core_thinker import CoreThinker
-from acc_ace.survival.world import World
-from acc_ace.survival.world_rules import KINDS, SIGNS, Rules
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.ext.survivor.core_thinker import CoreThinker
+from acc_ace.ext.survivor.survival import DIRECTIONS, MOST_STEPS, Plan
+from acc_ace.ext.survivor.world import World
+from acc_ace.ext.survivor.world_rules import KINDS, SIGNS, Rules
 from tests.fakes.obedient_llm import ObedientLlm
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.fakes.surroundings import LivedWorld, rules, tick

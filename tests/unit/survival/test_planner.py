@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.schemas.survival import Body
-from acc_ace.survival.exploration import Outlook
-from acc_ace.survival.planner import Belief, Beliefs, plan_steps
-from acc_ace.survival.world_rules import Nature
+from acc_ace.ext.survivor.exploration import Outlook
+from acc_ace.ext.survivor.planner import Belief, Beliefs, plan_steps
+from acc_ace.ext.survivor.survival import Body
+from acc_ace.ext.survivor.world_rules import Nature
 
 PLAIN = {(south, east): "plain" for south in range(-6, 7) for east in range(-6, 7)}
 FULL = Body(life=12, food=60, water=30, most_life=12, most_food=60, most_water=30)

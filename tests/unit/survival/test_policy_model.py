@@ -11,16 +11,16 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
 from acc_ace.config import AgentSettings, Settings
+from acc_ace.core.schemas.qualification import RelevanceBatch
+from acc_ace.core.text.prompt import Lines
+from acc_ace.ext.embedded.views import BulletView
+from acc_ace.ext.survivor.core_thinker import thinker_prompt
+from acc_ace.ext.survivor.policy_model import PolicyLlm, beliefs_of
+from acc_ace.ext.survivor.state_formatter import render
+from acc_ace.ext.survivor.survival import Action, Plan
 from acc_ace.models.factory import build_model, describe
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.models.response_shape import role_of
-from acc_ace.rules_model.views import BulletView
-from acc_ace.schemas.qualification import RelevanceBatch
-from acc_ace.schemas.survival import Action, Plan
-from acc_ace.survival.core_thinker import thinker_prompt
-from acc_ace.survival.policy_model import PolicyLlm, beliefs_of
-from acc_ace.survival.state_formatter import render
-from acc_ace.text.prompt import Lines
 from acc_ace.turn.structured_call import state_value
 from tests.fakes.surroundings import bullet, moment, record, rules
 from tests.fakes.tables import each_case
@@ -150,7 +150,8 @@ def test_the_same_text_gets_the_same_reply_in_a_fresh_process() -> None:
     asked = request(playbook=playbook("Drink cones.", "Avoid rings."), logs="alert: wolf: life -5")
     program = (
         "import sys; from google.adk.models.llm_request import LlmRequest;"
-        "from acc_ace.survival.policy_model import PolicyLlm; from acc_ace.schemas.survival import "
+        "from acc_ace.ext.survivor.policy_model import PolicyLlm; "
+        "from acc_ace.ext.survivor.survival import "
         "Plan; asked = LlmRequest.model_validate_json(sys.stdin.read());"
         "asked.set_output_schema(Plan); import json;"
         "print(json.dumps(PolicyLlm().reply(asked), ensure_ascii=False))"

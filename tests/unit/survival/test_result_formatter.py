@@ -2,10 +2,10 @@
 
 import pytest
 
-from acc_ace.schemas.survival import Scoreboard
-from acc_ace.survival.reward_synthesizer import SIGNS, report
-from acc_ace.survival.world_rules import SIGNS as TEXTS
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.ext.survivor.reward_synthesizer import SIGNS, report
+from acc_ace.ext.survivor.survival import Scoreboard
+from acc_ace.ext.survivor.world_rules import SIGNS as TEXTS
 from tests.unit.survival.moments import WELL, made, moment
 
 BOARD = Scoreboard(

@@ -2,9 +2,9 @@
 
 import pytest
 
-from acc_ace.schemas.survival import EXPLORATION_BOUNDS, Body
-from acc_ace.survival.fear import WINDOW
-from acc_ace.survival.reward_synthesizer import EXTERNAL, INTRINSIC, RewardSynthesizer
+from acc_ace.ext.survivor.fear import WINDOW
+from acc_ace.ext.survivor.reward_synthesizer import EXTERNAL, INTRINSIC, RewardSynthesizer
+from acc_ace.ext.survivor.survival import EXPLORATION_BOUNDS, Body
 from tests.unit.survival.moments import WELL, made, moment
 
 FEARED, CALM = 0.7, 0.1

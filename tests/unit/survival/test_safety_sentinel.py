@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from acc_ace.schemas.survival import THRESHOLD_BOUNDS, Action, AlertUpdate, Plan
-from acc_ace.survival.planner import Belief
-from acc_ace.survival.safety_sentinel import SafetySentinel, moved_threshold
-from acc_ace.survival.world_rules import Nature
+from acc_ace.ext.survivor.planner import Belief
+from acc_ace.ext.survivor.safety_sentinel import SafetySentinel, moved_threshold
+from acc_ace.ext.survivor.survival import THRESHOLD_BOUNDS, Action, AlertUpdate, Plan
+from acc_ace.ext.survivor.world_rules import Nature
 from tests.fakes.surroundings import AT, moment, rules
 from tests.fakes.tables import each_case
 

@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from acc_ace.errors import InputError, StoreError
-from acc_ace.schemas.survival import Action, Body, LoopSettings, LoopSnapshot, Plan, Scoreboard
-from acc_ace.survival.snapshots import (
+from acc_ace.ext.survivor.snapshots import (
     LONGEST_LINE,
     SettingsPort,
     SnapshotWriter,
     read_snapshots,
 )
+from acc_ace.ext.survivor.survival import Action, Body, LoopSettings, LoopSnapshot, Plan, Scoreboard
 
 
 def snapshot(tick: int, **changes: object) -> LoopSnapshot:

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError
-from acc_ace.schemas.survival import Body, Cell
-from acc_ace.survival.exploration import Outlook
-from acc_ace.survival.planner import Belief
-from acc_ace.survival.state_formatter import SLOTS, SYMBOLS, read, render
-from acc_ace.survival.world_rules import CREATURES, KINDS, TERRAIN, Nature
-from acc_ace.text.tokens import estimate_tokens
+from acc_ace.ext.survivor.exploration import Outlook
+from acc_ace.ext.survivor.planner import Belief
+from acc_ace.ext.survivor.state_formatter import SLOTS, SYMBOLS, read, render
+from acc_ace.ext.survivor.survival import Body, Cell
+from acc_ace.ext.survivor.world_rules import CREATURES, KINDS, TERRAIN, Nature
 from tests.fakes.examples import examples
 from tests.unit.survival.moments import WELL, moment
 

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from acc_ace.cli.survivor.turn_view import TurnScreen, turn_line
-from acc_ace.schemas.survival import Alert, LoopSnapshot, Plan, PlaybookChange
+from acc_ace.ext.survivor.cli.turn_view import TurnScreen, turn_line
+from acc_ace.ext.survivor.survival import Alert, LoopSnapshot, Plan, PlaybookChange
 from tests.fakes.survivor_run import step, tick
 
 

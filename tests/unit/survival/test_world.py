@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from acc_ace.errors import InputError
-from acc_ace.survival.exploration import ExplorationMap, outlook
-from acc_ace.survival.planner import plan_steps
-from acc_ace.survival.world import World
-from acc_ace.survival.world_rules import (
+from acc_ace.ext.survivor.exploration import ExplorationMap, outlook
+from acc_ace.ext.survivor.planner import plan_steps
+from acc_ace.ext.survivor.world import World
+from acc_ace.ext.survivor.world_rules import (
     ACTIONS,
     CREATURES,
     KINDS,

@@ -27,7 +27,6 @@ from google.adk.workflow import BaseNode
 from google.genai import types
 
 from acc_ace.adk.gated_memory import gate_memory
-from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.plugin.model_request import bound_results, can_take, find_cache, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
@@ -44,11 +43,12 @@ from acc_ace.adk.stages.tool_loop import (
 )
 from acc_ace.config import GuardMode, Role
 from acc_ace.container import Container
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.text.prompt import load_prompt
 from acc_ace.errors import MemoryBypassedError
+from acc_ace.ext.guard.tool_guard import ToolGuard
 from acc_ace.models.factory import note_on, priced_names
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.schemas import state as keys
-from acc_ace.text.prompt import load_prompt
 from acc_ace.turn.turn_record import Listener, TurnRecords
 
 _PROMPT = Path(__file__).parent / "memory.md"

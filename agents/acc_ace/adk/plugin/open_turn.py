@@ -21,12 +21,12 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.stages.stage import State, playbook_projection
 from acc_ace.adk.stages.tool_loop import result_text
 from acc_ace.adk.user_content import attachment, session_key
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.interaction import ToolCall
-from acc_ace.schemas.report import AnswerChunk, ToolStarted, TurnEvent, WaitingCall
-from acc_ace.text.similarity import content_words
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.interaction import ToolCall
+from acc_ace.core.schemas.report import AnswerChunk, ToolStarted, TurnEvent, WaitingCall
+from acc_ace.core.text.similarity import content_words
 from acc_ace.turn.turn_record import Listener, TurnRecord, TurnRequest
 
 _TOOLS_OF_ADK = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})

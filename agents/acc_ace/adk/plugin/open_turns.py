@@ -16,15 +16,15 @@ from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.answer_events import committed_state
-from acc_ace.adk.stages.history_loader import shown_bullets
 from acc_ace.adk.turn_report import turn_report
 from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.report import Answer, TurnDone, TurnPaused
 from acc_ace.errors import AccAceError, MemoryBypassedError
+from acc_ace.ext.strategies.history_loader import shown_bullets
 from acc_ace.models.factory import note_on
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.interaction import GeneratorOutput
-from acc_ace.schemas.report import Answer, TurnDone, TurnPaused
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import Listener, TurnRecords
 

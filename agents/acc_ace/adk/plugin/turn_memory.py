@@ -16,9 +16,9 @@ from acc_ace.adk.stages.stage import State
 from acc_ace.adk.stages.tool_loop import is_failure, result_text, tool_result
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.commit import CommitKind, CommittedState, JournalEntry
-from acc_ace.schemas.interaction import ToolResult
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.commit import CommitKind, CommittedState, JournalEntry
+from acc_ace.core.schemas.interaction import ToolResult
 from acc_ace.turn.algorithm import PREPARATION, STEPS, check_order, run_steps
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.steps import TurnSteps

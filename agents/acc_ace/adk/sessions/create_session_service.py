@@ -8,8 +8,8 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.sessions.stored_state import ReadPlaybook
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.schemas.base import PlaybookScope, SessionKey
-from acc_ace.schemas.session import PastTurn
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
+from acc_ace.core.schemas.session import PastTurn
 from acc_ace.turn.event_offload import offload_events
 from acc_ace.turn.ports import Database
 from acc_ace.turn.session_changes import forget_session

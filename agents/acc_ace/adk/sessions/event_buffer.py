@@ -12,7 +12,7 @@ from acc_ace.adk.sessions.event_rows import OPEN_CALLS, add_event, body_of
 from acc_ace.adk.sessions.json_safe import make_storable
 from acc_ace.adk.sessions.session_rows import touch_session, write_state
 from acc_ace.adk.sessions.stored_state import lasting, take_projection
-from acc_ace.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Write
 

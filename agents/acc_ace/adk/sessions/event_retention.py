@@ -25,9 +25,9 @@ from acc_ace.adk.sessions.event_rows import (
     read_all,
 )
 from acc_ace.adk.sessions.stored_state import own_changes, read_base
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.session import PastTurn, Utterance
 from acc_ace.errors import AccAceError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.session import PastTurn, Utterance
 from acc_ace.storage.sql_rows import Rows
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ from google.adk.events import Event, EventActions
 from google.adk.sessions import Session, State
 from pydantic_core import from_json, to_json, to_jsonable_python
 
-from acc_ace.text.normalize import encodable
+from acc_ace.core.text.normalize import encodable
 
 MOST_DEEP: Final = 100
 """Maximum nesting of a value: half of what Pydantic reads; an event adds its own levels."""

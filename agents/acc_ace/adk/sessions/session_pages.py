@@ -10,7 +10,7 @@ from acc_ace.adk.sessions.event_rows import EventRow, read_all
 from acc_ace.adk.sessions.session_rows import apps_of, read_page, session_id
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.sessions.stored_state import unshared
-from acc_ace.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from google.adk.platform import uuid as adk_ids
 from google.adk.sessions import State
 
-from acc_ace.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.tenant_rows import ensure_tenant
 

@@ -6,7 +6,7 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.turn.ports import Database
 
 NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)

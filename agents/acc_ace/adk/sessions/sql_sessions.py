@@ -78,7 +78,7 @@ from acc_ace.adk.sessions.stored_state import (
     take_projection,
     unshared,
 )
-from acc_ace.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Write

@@ -14,9 +14,9 @@ from google.adk.events import Event, EventActions
 from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
 from google.adk.sessions import State
 
+from acc_ace.core.schemas.base import MEMORIES, OWN_APP, Authority, SessionKey
+from acc_ace.core.schemas.state import INPUT_AUTHORITY, JUDGEMENT, MEMORY, PERSISTED, PLAYBOOK
 from acc_ace.errors import StoreError
-from acc_ace.schemas.base import MEMORIES, OWN_APP, Authority, SessionKey
-from acc_ace.schemas.state import INPUT_AUTHORITY, JUDGEMENT, MEMORY, PERSISTED, PLAYBOOK
 from acc_ace.storage.sql_rows import Rows, marks
 
 ReadPlaybook = Callable[[str], Awaitable[object | None]]

@@ -5,10 +5,10 @@ from typing import ClassVar
 from google.adk.agents.invocation_context import InvocationContext
 from pydantic import PrivateAttr
 
-from acc_ace.adk.stages.history_loader import HistoryLoader
 from acc_ace.adk.stages.stage import ACC, Completions, ModelStage, State
 from acc_ace.container import Container
-from acc_ace.schemas.base import MemoryName
+from acc_ace.core.schemas.base import MemoryName
+from acc_ace.ext.strategies.history_loader import HistoryLoader
 from acc_ace.turn.algorithm import COMPRESS, QUALIFY, RECALL, Step, run_steps
 from acc_ace.turn.steps import TurnSteps
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords

@@ -13,11 +13,11 @@ from google.adk.events import Event, EventActions
 from google.genai import types
 from pydantic_core import from_json
 
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.interaction import GeneratorOutput, ToolCall
+from acc_ace.core.schemas.report import AnswerChunk, ToolStarted
 from acc_ace.errors import ModelOutputError
 from acc_ace.models.response_shape import SET_MODEL_RESPONSE
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.interaction import GeneratorOutput, ToolCall
-from acc_ace.schemas.report import AnswerChunk, ToolStarted
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.structured_call import parser
 from acc_ace.turn.turn_record import TurnRecord

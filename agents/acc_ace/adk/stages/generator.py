@@ -16,22 +16,22 @@ from google.adk.events import Event
 from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
-from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.stages.answer_events import AnswerCollector, answer_event, committed_state
-from acc_ace.adk.stages.history_loader import lasting_text
 from acc_ace.adk.stages.stage import protect_state_keys
 from acc_ace.adk.stages.tool_loop import ToolLoop
 from acc_ace.adk.structured_agent import content_config
 from acc_ace.adk.user_content import hand_on, instruction_of, session_key, state_event
 from acc_ace.config import Settings
 from acc_ace.container import Container
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.report import Answer, AnswerChunk
+from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ConflictError, ModelOutputError
+from acc_ace.ext.guard.tool_guard import ToolGuard
+from acc_ace.ext.strategies.history_loader import lasting_text
 from acc_ace.models.factory import note_on
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.interaction import GeneratorOutput
-from acc_ace.schemas.report import Answer, AnswerChunk
-from acc_ace.text.prompt import Prompt
 from acc_ace.turn.algorithm import DECIDE, require
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords

@@ -13,12 +13,12 @@ from pydantic import PrivateAttr, ValidationError
 from acc_ace.adk.stages.stage import ContentlessStage, State, playbook_projection
 from acc_ace.adk.user_content import content_text, hand_on
 from acc_ace.container import Container
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.base import MEMORIES, Authority, MemoryName
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.reflection import Feedback, Judgement
+from acc_ace.core.text.input_checks import take_input
 from acc_ace.errors import InputError
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import MEMORIES, Authority, MemoryName
-from acc_ace.schemas.commit import CommittedState
-from acc_ace.schemas.reflection import Feedback, Judgement
-from acc_ace.text.input_checks import take_input
 from acc_ace.turn.algorithm import OPENED
 from acc_ace.turn.initial_state import bootstrap
 from acc_ace.turn.journal import Journal

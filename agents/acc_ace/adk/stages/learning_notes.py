@@ -1,10 +1,10 @@
 """The finished turn as input to learning, and notes on learning for the turn's report."""
 
 from acc_ace.container import Container
-from acc_ace.playbook.curation.curation_record import Curated
-from acc_ace.playbook.refine.refine_plan import OVER_BUDGET, departures
-from acc_ace.schemas.base import Authority
-from acc_ace.schemas.report import ReportedLearning
+from acc_ace.core.playbook.curation.curation_record import Curated
+from acc_ace.core.playbook.refine.refine_plan import OVER_BUDGET, departures
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.report import ReportedLearning
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.reflection_step import TurnOutcome, evidence_of, was_guarded
 from acc_ace.turn.turn_record import TurnRecord

@@ -28,10 +28,10 @@ from acc_ace.adk.stages.stage import (
 from acc_ace.adk.user_content import hand_on
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.playbook.curation.delta_guard import CurationContext
-from acc_ace.playbook.refine.refinement import PlaybookRefiner, stale_time
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import PlaybookScope
+from acc_ace.core.playbook.curation.delta_guard import CurationContext
+from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, stale_time
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.learning_step import (
     Learned,
@@ -46,7 +46,7 @@ from acc_ace.turn.structured_call import load_prompts
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 if TYPE_CHECKING:
-    from acc_ace.adk.background_learning import BackgroundLearning
+    from acc_ace.ext.background.background_learning import BackgroundLearning
 
 
 def learning_context(container: Container, record: TurnRecord) -> CurationContext:
@@ -256,7 +256,7 @@ def background_learning(
     """Background learning, if it is configured; raises ConfigError if it cannot be used."""
     if container.settings.learning != "background":
         return None
-    from acc_ace.adk.background_learning import BackgroundLearning  # noqa: PLC0415 - an extra
+    from acc_ace.ext.background.background_learning import BackgroundLearning  # noqa: PLC0415 - an extra
 
     return BackgroundLearning(container, models=models)
 

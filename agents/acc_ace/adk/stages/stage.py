@@ -17,8 +17,8 @@ from pydantic import PrivateAttr
 from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.schemas import state as keys
-from acc_ace.schemas.base import MEMORIES, MemoryName
+from acc_ace.core.schemas import state as keys
+from acc_ace.core.schemas.base import MEMORIES, MemoryName
 from acc_ace.turn.structured_call import Completion
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 

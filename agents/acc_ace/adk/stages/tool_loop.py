@@ -20,21 +20,21 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from acc_ace.adk.guard import ToolGuard
 from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
-from acc_ace.adk.stages.history_loader import put_changing
 from acc_ace.adk.user_content import contents_of, quote_attachments
+from acc_ace.core.gates.contradiction import flag_contradiction, screened_input
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.schemas.interaction import ToolCall, ToolResult
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.report import ToolFinished
+from acc_ace.core.text.prompt import Prompt, write_input
+from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import AccAceError, ModelOutputError
-from acc_ace.gates.contradiction import flag_contradiction, screened_input
+from acc_ace.ext.guard.tool_guard import ToolGuard
+from acc_ace.ext.strategies.history_loader import put_changing
 from acc_ace.memory.turn_artifacts import SEARCH_TOOL
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.commit import ConstraintPin
-from acc_ace.schemas.interaction import ToolCall, ToolResult
-from acc_ace.schemas.limits import Limits
-from acc_ace.schemas.report import ToolFinished
-from acc_ace.text.prompt import Prompt, write_input
-from acc_ace.text.tokens import clip_tokens
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import input_value
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords

@@ -6,12 +6,12 @@ from pathlib import Path
 from acc_ace.cli.checks.installation import Finding, note, ok, problem
 from acc_ace.cli.checks.storage import why_inaccessible
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, block_name, google_credentials
+from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
-from acc_ace.models.embedder_factory import build_embedder, kind_of_embedder
+from acc_ace.ext.semantic.embedder_factory import build_embedder, kind_of_embedder
 from acc_ace.models.factory import Kind, describe, has_judge, kind_of
 from acc_ace.models.gemini import reach_gemini
 from acc_ace.models.llama_engine import has_chat_template
-from acc_ace.text.redaction import redact
 
 _LLAMA_CPP = "llama-cpp/"
 _ANSWER_S = 10.0

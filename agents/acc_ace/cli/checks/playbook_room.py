@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from acc_ace.cli.checks.installation import Finding, note, ok
 from acc_ace.config import Settings
+from acc_ace.core.playbook.refine.refine_plan import MAKES_ROOM, OVER_BUDGET
 from acc_ace.errors import ConfigError, StoreError
-from acc_ace.playbook.refine.refine_plan import MAKES_ROOM, OVER_BUDGET
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sqlite.database import DATABASE_FILE
 
@@ -68,7 +68,7 @@ async def _read_postgres(
     settings: Settings,
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
     # The driver is an optional extra.
-    from acc_ace.storage.create_postgres import open_database  # noqa: PLC0415
+    from acc_ace.ext.postgres.create_postgres import open_database  # noqa: PLC0415
 
     def both(rows: Rows) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
         return rows.all(_BULLETS), rows.all(_ARCHIVED)

@@ -86,7 +86,7 @@ def _check_postgres(settings: Settings) -> Finding:
     """Whether the server answers with our schema; an empty database gets the schema."""
     # The driver is an optional extra.
     try:
-        from acc_ace.storage.create_postgres import open_database  # noqa: PLC0415
+        from acc_ace.ext.postgres.create_postgres import open_database  # noqa: PLC0415
 
         database = open_database(settings.model_copy(update={"database_wait_s": 0.0}))
         asyncio.run(_ask(database.check, database.close))

@@ -8,9 +8,9 @@ from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import json_line, print_items, stdout_console
 from acc_ace.cli.playbook.playbook_tables import branches_view
 from acc_ace.cli.playbook.playbook_target import Json, PlaybookTarget, User, with_playbook
+from acc_ace.core.playbook.playbook_service import PlaybookService
+from acc_ace.core.schemas.playbook import StoredPlaybook
 from acc_ace.errors import InputError
-from acc_ace.playbook.playbook_service import PlaybookService
-from acc_ace.schemas.playbook import StoredPlaybook
 
 branches = typer.Typer(help="Manage playbook branches.", no_args_is_help=True)
 app = typer.Typer(rich_markup_mode=None)

@@ -20,13 +20,13 @@ from acc_ace.cli.playbook.playbook_target import (
     with_playbook,
 )
 from acc_ace.config import load_settings
+from acc_ace.core.playbook.formats.file_form import MOST_CHARACTERS, Form
+from acc_ace.core.playbook.formats.playbook_file import read
+from acc_ace.core.playbook.manual_edit import MOST_CHARACTERS as MOST_BATCH_CHARACTERS
+from acc_ace.core.playbook.manual_edit import read_batch
+from acc_ace.core.playbook.playbook_service import PlaybookEdit, PlaybookService
+from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, Refinement
 from acc_ace.errors import AccAceError, InputError
-from acc_ace.playbook.formats.file_form import MOST_CHARACTERS, Form
-from acc_ace.playbook.formats.playbook_file import read
-from acc_ace.playbook.manual_edit import MOST_CHARACTERS as MOST_BATCH_CHARACTERS
-from acc_ace.playbook.manual_edit import read_batch
-from acc_ace.playbook.playbook_service import PlaybookEdit, PlaybookService
-from acc_ace.playbook.refine.refinement import PlaybookRefiner, Refinement
 
 app = typer.Typer(rich_markup_mode=None)
 

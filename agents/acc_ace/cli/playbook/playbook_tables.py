@@ -8,13 +8,13 @@ from rich.table import Table
 from rich.text import Text
 
 from acc_ace.cli.output import Lines, printable
-from acc_ace.playbook.delta_log import BulletHistory
-from acc_ace.playbook.lesson_index import Hit
-from acc_ace.playbook.playbook_merge import MAIN
-from acc_ace.playbook.playbook_service import PlaybookEdit
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import Branch, DeltaResult, DeltaStatus, PlaybookVersion, RefineStep
-from acc_ace.schemas.playbook import DeltaRecord
+from acc_ace.core.playbook.delta_log import BulletHistory
+from acc_ace.core.playbook.lesson_index import Hit
+from acc_ace.core.playbook.playbook_merge import MAIN
+from acc_ace.core.playbook.playbook_service import PlaybookEdit
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.delta import Branch, DeltaResult, DeltaStatus, PlaybookVersion, RefineStep
+from acc_ace.core.schemas.playbook import DeltaRecord
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "#": "underline"}
 _STATUS = {DeltaStatus.APPLIED: "green", DeltaStatus.HELD: "yellow", DeltaStatus.REJECTED: "red"}

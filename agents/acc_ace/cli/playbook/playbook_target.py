@@ -9,9 +9,9 @@ import typer
 from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name, require_app
 from acc_ace.clock import SystemClock
 from acc_ace.config import Settings, load_settings
-from acc_ace.playbook.playbook_merge import MAIN, check_branch_name
-from acc_ace.playbook.playbook_service import PlaybookService
-from acc_ace.schemas.base import PlaybookScope
+from acc_ace.core.playbook.playbook_merge import MAIN, check_branch_name
+from acc_ace.core.playbook.playbook_service import PlaybookService
+from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.storage.create_stores import create_stores
 
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]

@@ -36,13 +36,13 @@ from acc_ace.cli.playbook.playbook_target import (
 )
 from acc_ace.cli.slash_commands import playbook_view
 from acc_ace.config import load_settings
+from acc_ace.core.playbook.formats.file_form import Form
+from acc_ace.core.playbook.formats.playbook_file import WRITABLE, write
+from acc_ace.core.playbook.playbook_service import PAGE, PlaybookService
+from acc_ace.core.playbook.playbook_size import content_stats
+from acc_ace.core.playbook.refine.refine_plan import departures
+from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.errors import InputError
-from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_file import WRITABLE, write
-from acc_ace.playbook.playbook_service import PAGE, PlaybookService
-from acc_ace.playbook.playbook_size import content_stats
-from acc_ace.playbook.refine.refine_plan import departures
-from acc_ace.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.storage.playbooks.export_folders import FOLDER, count_files
 
 app = typer.Typer(rich_markup_mode=None)

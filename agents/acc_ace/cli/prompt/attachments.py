@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.errors import InputError
-from acc_ace.schemas.interaction import Attachment
 
 MAX_BYTES: Final = 64 * 1024 * 1024
 """Maximum file size."""

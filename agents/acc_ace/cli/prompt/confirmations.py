@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from acc_ace.gates.commands import AnswerQuestion, parse_command
-from acc_ace.schemas.report import WaitingCall
+from acc_ace.core.gates.commands import AnswerQuestion, parse_command
+from acc_ace.core.schemas.report import WaitingCall
 
 
 class ConfirmationDesk:

@@ -6,11 +6,11 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from acc_ace.cli.output import Lines, named_values
+from acc_ace.core.gates.commands import Forget, Pin, parse_command
+from acc_ace.core.gates.consent_notes import question_text
+from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, RuleScope
+from acc_ace.core.text.normalize import language_of
 from acc_ace.errors import InputError
-from acc_ace.gates.commands import Forget, Pin, parse_command
-from acc_ace.gates.consent_notes import question_text
-from acc_ace.schemas.commit import CommittedState, ConstraintPin, RuleScope
-from acc_ace.text.normalize import language_of
 
 
 def rules_view(state: CommittedState) -> RenderableType:

@@ -10,9 +10,9 @@ from acc_ace.cli.names import find_session, require_app
 from acc_ace.cli.output import Lines, json_line, printable, stdout_console
 from acc_ace.clock import SystemClock
 from acc_ace.config import load_settings
+from acc_ace.core.schemas.cost import NEWEST, SessionCost
+from acc_ace.core.schemas.report import TokenUse
 from acc_ace.models.prices import load_prices
-from acc_ace.schemas.cost import NEWEST, SessionCost
-from acc_ace.schemas.report import TokenUse
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.turn.spending import Spending
 

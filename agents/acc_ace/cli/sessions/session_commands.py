@@ -21,9 +21,9 @@ from acc_ace.cli.prompt.rule_commands import (
 from acc_ace.cli.slash_commands import ccs_view, diff_view
 from acc_ace.config import load_settings
 from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.commit import CommittedState, JournalEntry
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.schemas.base import SessionKey, Tenant
-from acc_ace.schemas.commit import CommittedState, JournalEntry
 from acc_ace.turn.rule_service import RuleService
 
 T = TypeVar("T")

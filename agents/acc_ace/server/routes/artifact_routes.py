@@ -6,8 +6,8 @@ from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
+from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.memory.artifact_edit import correct_artifact, find_artifact, forget_artifact
-from acc_ace.schemas.artifact import Artifact
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
 from acc_ace.server.server_context import Context, CurrentTenant

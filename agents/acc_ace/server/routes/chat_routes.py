@@ -9,12 +9,12 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
 
 from acc_ace.conversation import APP_NAME
+from acc_ace.core.schemas.base import Authority, MemoryName
+from acc_ace.core.schemas.cost import CostOfTurn
+from acc_ace.core.schemas.interaction import GuardDecision, Interaction, Outcome
+from acc_ace.core.schemas.reflection import Feedback
+from acc_ace.core.schemas.report import Money
 from acc_ace.errors import NotFoundError
-from acc_ace.schemas.base import Authority, MemoryName
-from acc_ace.schemas.cost import CostOfTurn
-from acc_ace.schemas.interaction import GuardDecision, Interaction, Outcome
-from acc_ace.schemas.reflection import Feedback
-from acc_ace.schemas.report import Money
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.session_routes import (
     MOST_VERSIONS,

@@ -13,11 +13,11 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from acc_ace.adk.user_data_service import total
+from acc_ace.core.schemas.artifact import DocumentForm, ImportedDocument, StoredDocument
 from acc_ace.errors import NotFoundError
-from acc_ace.memory.documents.document_catalog import list_documents, read_document, remove_document
-from acc_ace.memory.documents.document_files import SUFFIXES
-from acc_ace.memory.documents.document_import import import_document
-from acc_ace.schemas.artifact import DocumentForm, ImportedDocument, StoredDocument
+from acc_ace.ext.documents.document_catalog import list_documents, read_document, remove_document
+from acc_ace.ext.documents.document_files import SUFFIXES
+from acc_ace.ext.documents.document_import import import_document
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.session_routes import Limit
 from acc_ace.server.server_context import NAME_LENGTH, NAME_PATTERN, Context, CurrentTenant

@@ -5,12 +5,12 @@ from typing import Annotated, Any, Final
 from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from acc_ace.core.playbook.formats.file_form import Form
+from acc_ace.core.playbook.formats.playbook_file import read
+from acc_ace.core.playbook.manual_edit import read_batch
+from acc_ace.core.playbook.playbook_service import PlaybookEdit
+from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
 from acc_ace.errors import InputError
-from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_file import read
-from acc_ace.playbook.manual_edit import read_batch
-from acc_ace.playbook.playbook_service import PlaybookEdit
-from acc_ace.playbook.refine.refinement import PlaybookRefiner
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
 from acc_ace.server.routes.playbook_views import BranchView, ChangeView, RefineView

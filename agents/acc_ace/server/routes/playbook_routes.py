@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
-from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_file import write
+from acc_ace.core.playbook.formats.file_form import Form
+from acc_ace.core.playbook.formats.playbook_file import write
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_views import (
     BranchView,

@@ -5,9 +5,9 @@ from typing import Self
 
 from pydantic import BaseModel, Field
 
-from acc_ace.playbook.playbook_size import content_stats
-from acc_ace.schemas.bullet import Bullet
-from acc_ace.schemas.delta import (
+from acc_ace.core.playbook.playbook_size import content_stats
+from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.delta import (
     Branch,
     DeltaOperation,
     DeltaResult,
@@ -16,8 +16,8 @@ from acc_ace.schemas.delta import (
     Priority,
     RefineStep,
 )
-from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.schemas.report import ReportedDeparture
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.core.schemas.report import ReportedDeparture
 
 
 class PlaybookView(BaseModel):

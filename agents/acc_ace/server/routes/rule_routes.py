@@ -7,8 +7,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from acc_ace.adk.turn_report import reported_constraints, reported_questions
-from acc_ace.schemas.commit import CommittedState, RuleScope
-from acc_ace.schemas.report import ReportedConstraint, ReportedQuestion
+from acc_ace.core.schemas.commit import CommittedState, RuleScope
+from acc_ace.core.schemas.report import ReportedConstraint, ReportedQuestion
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
 from acc_ace.server.server_context import NAME_LENGTH, Context, Key

@@ -8,21 +8,21 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from acc_ace.adk.turn_report import reported_constraints, reported_questions
-from acc_ace.errors import NotFoundError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.ccs import CompressedCognitiveState
-from acc_ace.schemas.commit import (
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
     GoalPin,
     JournalEntry,
 )
-from acc_ace.schemas.cost import SessionCost
-from acc_ace.schemas.report import ReportedConstraint, ReportedQuestion
+from acc_ace.core.schemas.cost import SessionCost
+from acc_ace.core.schemas.report import ReportedConstraint, ReportedQuestion
+from acc_ace.core.text.prompt import ccs_tokens
+from acc_ace.errors import NotFoundError
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, Context, CurrentTenant, Key, ServerContext
-from acc_ace.text.prompt import ccs_tokens
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
 

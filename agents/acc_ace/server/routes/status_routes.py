@@ -11,12 +11,12 @@ from starlette.responses import JSONResponse, Response
 from acc_ace.adk.sessions.session_services import NO_EVENTS
 from acc_ace.config import ROLES, Role
 from acc_ace.conversation import APP_NAME
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant
 from acc_ace.errors import AccAceError, NotFoundError
-from acc_ace.learning.create_learning_queue import kept_jobs
-from acc_ace.learning.learning_queue import LearningQueue
+from acc_ace.ext.background.create_learning_queue import kept_jobs
+from acc_ace.ext.background.learning_job import Attempt, JobState, LearningKind, QueuedLearning
+from acc_ace.ext.background.learning_queue import LearningQueue
 from acc_ace.models.factory import Kind, describe
-from acc_ace.schemas.base import PlaybookScope, SessionKey, Tenant
-from acc_ace.schemas.learning_job import Attempt, JobState, LearningKind, QueuedLearning
 from acc_ace.server.problems import documented, problem, problem_of, problem_response
 from acc_ace.server.routes.session_routes import Limit
 from acc_ace.server.server_context import Context, CurrentTenant, ServerContext, User

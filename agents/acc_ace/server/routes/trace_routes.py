@@ -5,10 +5,10 @@ from typing import Annotated, Self
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, Field
 
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.report import TokenUse
+from acc_ace.core.schemas.trace import ModelCall, RecalledCandidate, TurnTrace
 from acc_ace.errors import NotFoundError
-from acc_ace.schemas.base import SessionKey
-from acc_ace.schemas.report import TokenUse
-from acc_ace.schemas.trace import ModelCall, RecalledCandidate, TurnTrace
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.session_routes import MOST_VERSIONS, Version
 from acc_ace.server.server_context import Context, Key, ServerContext

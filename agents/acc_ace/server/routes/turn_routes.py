@@ -8,10 +8,11 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from acc_ace.schemas.base import Authority, MemoryName, SessionKey
-from acc_ace.schemas.interaction import Attachment
-from acc_ace.schemas.reflection import MAX_WORDS, Judgement
-from acc_ace.schemas.report import FeedbackReport, TurnEvent, TurnPaused, TurnReport
+from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.core.schemas.interaction import Attachment
+from acc_ace.core.schemas.reflection import MAX_WORDS, Judgement
+from acc_ace.core.schemas.report import FeedbackReport, TurnEvent, TurnPaused, TurnReport
+from acc_ace.core.text.input_checks import MAX_ATTACHMENTS, MAX_ID_CHARS
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
 from acc_ace.server.routes.turn_stream import (
@@ -31,7 +32,6 @@ from acc_ace.server.server_context import (
     Key,
     ServerContext,
 )
-from acc_ace.text.input_checks import MAX_ATTACHMENTS, MAX_ID_CHARS
 
 router = APIRouter(prefix="/v1", tags=["turns"])
 

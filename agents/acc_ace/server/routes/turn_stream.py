@@ -13,8 +13,8 @@ from fastapi import Request
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
+from acc_ace.core.schemas.report import Answer, TurnDone, TurnEvent, TurnPaused, TurnReport
 from acc_ace.errors import ModelOutputError
-from acc_ace.schemas.report import Answer, TurnDone, TurnEvent, TurnPaused, TurnReport
 from acc_ace.server.problems import problem_of
 
 MEDIA_TYPE: Final = "text/event-stream"

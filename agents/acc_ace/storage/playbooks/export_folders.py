@@ -10,8 +10,8 @@ from urllib.parse import quote, unquote
 
 from filelock import BaseFileLock, FileLock, Timeout
 
+from acc_ace.core.schemas.base import PlaybookScope, Tenant
 from acc_ace.errors import StoreError
-from acc_ace.schemas.base import PlaybookScope, Tenant
 
 LOCK = ".lock"
 _WAIT_S = 2.0

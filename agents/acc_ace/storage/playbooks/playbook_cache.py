@@ -5,9 +5,9 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import NamedTuple, Self
 
-from acc_ace.playbook.playbook_versions import Pieces, digest_of, pieces_after, pieces_of
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.core.playbook.playbook_versions import Pieces, digest_of, pieces_after, pieces_of
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 
 _MAX_SCOPES = 64
 _MAX_BULLETS = 50_000

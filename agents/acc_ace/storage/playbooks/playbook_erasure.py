@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from acc_ace.playbook.playbook_versions import without_origin, without_user
-from acc_ace.schemas.base import Tenant
-from acc_ace.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.schemas.playbook import Bullet, DeltaRecord
+from acc_ace.core.playbook.playbook_versions import without_origin, without_user
+from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.core.schemas.playbook import Bullet, DeltaRecord
 from acc_ace.storage.playbooks.playbook_log_rows import append_log, records_of, write_version
 from acc_ace.storage.playbooks.playbook_rows import Head, head_of, read_snapshot, write_head
 from acc_ace.storage.sql_rows import Rows, decode, encode

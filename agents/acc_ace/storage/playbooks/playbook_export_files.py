@@ -21,13 +21,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
+from acc_ace.core.playbook.formats.file_form import Form
+from acc_ace.core.playbook.formats.playbook_file import write
+from acc_ace.core.playbook.playbook_store import PlaybookReader
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.delta import DeltaKind
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import AccAceError
-from acc_ace.playbook.formats.file_form import Form
-from acc_ace.playbook.formats.playbook_file import write
-from acc_ace.playbook.playbook_store import PlaybookReader
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.delta import DeltaKind
-from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.playbooks.export_folders import (
     LOCK,
     exclusive,

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from acc_ace.core.playbook.delta_log import archives, counts_of, not_pending
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.delta import Branch, DeltaStatus, PlaybookVersion
+from acc_ace.core.schemas.playbook import DeltaRecord
 from acc_ace.errors import CorruptStoreError
-from acc_ace.playbook.delta_log import archives, counts_of, not_pending
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.delta import Branch, DeltaStatus, PlaybookVersion
-from acc_ace.schemas.playbook import DeltaRecord
 from acc_ace.storage.playbooks.playbook_rows import (
     NEWEST,
     Head,

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from acc_ace.core.playbook.playbook_versions import Pieces
+from acc_ace.core.schemas.base import PlaybookScope, Tenant
+from acc_ace.core.schemas.delta import DeltaStatus
+from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook
 from acc_ace.errors import CorruptStoreError, PlaybookError
-from acc_ace.playbook.playbook_versions import Pieces
-from acc_ace.schemas.base import PlaybookScope, Tenant
-from acc_ace.schemas.delta import DeltaStatus
-from acc_ace.schemas.playbook import Bullet, DeltaRecord, Playbook
 from acc_ace.storage.sql_rows import Rows, decode, encode
 from acc_ace.storage.tenant_rows import tenant_number
 

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from acc_ace.clock import Clock, SystemClock
-from acc_ace.errors import InputError
-from acc_ace.playbook.delta_log import replay, sealed
-from acc_ace.playbook.playbook_merge import (
+from acc_ace.core.playbook.delta_log import replay, sealed
+from acc_ace.core.playbook.playbook_merge import (
     Author,
     Change,
     check_branch_name,
@@ -21,16 +20,17 @@ from acc_ace.playbook.playbook_merge import (
     promoted,
     rolled_back,
 )
-from acc_ace.playbook.playbook_store import PlaybookObserver
-from acc_ace.playbook.playbook_versions import (
+from acc_ace.core.playbook.playbook_store import PlaybookObserver
+from acc_ace.core.playbook.playbook_versions import (
     check_known_version,
     check_playbook_version,
     next_version,
     numbered,
 )
-from acc_ace.schemas.base import PlaybookScope, Tenant
-from acc_ace.schemas.bullet import id_number
-from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.core.schemas.base import PlaybookScope, Tenant
+from acc_ace.core.schemas.bullet import id_number
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.errors import InputError
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
 from acc_ace.storage.playbooks import playbook_rows as table
 from acc_ace.storage.playbooks.playbook_cache import CachedPlaybook

@@ -6,14 +6,19 @@ The queries are the same in SQLite and PostgreSQL; only the connection differs.
 from collections.abc import Sequence
 from typing import TypeVar
 
+from acc_ace.core.playbook.delta_log import replay
+from acc_ace.core.playbook.playbook_store import PlaybookObserver
+from acc_ace.core.playbook.playbook_versions import (
+    check_known_version,
+    named,
+    playbook_digest,
+    stored,
+)
+from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.bullet import clean_id
+from acc_ace.core.schemas.delta import Branch, DeltaKind, PlaybookVersion
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import CorruptStoreError, NotFoundError
-from acc_ace.playbook.delta_log import replay
-from acc_ace.playbook.playbook_store import PlaybookObserver
-from acc_ace.playbook.playbook_versions import check_known_version, named, playbook_digest, stored
-from acc_ace.schemas.base import PlaybookScope
-from acc_ace.schemas.bullet import clean_id
-from acc_ace.schemas.delta import Branch, DeltaKind, PlaybookVersion
-from acc_ace.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
 from acc_ace.storage.playbooks import playbook_rows as table
 from acc_ace.storage.playbooks.playbook_cache import CachedPlaybook, PlaybookCache

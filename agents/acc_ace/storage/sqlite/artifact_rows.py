@@ -1,6 +1,6 @@
 """Lexical search over artifacts in SQLite, through FTS5.
 
-The index has our own terms (`acc_ace.text.search_terms`), each prefixed by its tenant's number: a
+The index has our own terms (`core.text.search_terms`), each prefixed by its tenant's number: a
 query reads only its own tenant's posting lists.
 """
 
@@ -9,10 +9,10 @@ import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from acc_ace.core.schemas.artifact import ArtifactKind
+from acc_ace.core.schemas.base import Tenant
 from acc_ace.memory.priors import TurnPosition
 from acc_ace.memory.ranking import Document
-from acc_ace.schemas.artifact import ArtifactKind
-from acc_ace.schemas.base import Tenant
 from acc_ace.storage.sql_artifact_pool import Breadth, Scope, turns_around
 from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, prefixed
 

@@ -1,0 +1,207 @@
+"""Rule 1 of the commit gate: a CCS and each of its fields stay within their token budgets."""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.commit import ConstraintPin, Repair
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.text.normalize import head, neutralise
+from acc_ace.core.text.prompt import ccs_tokens
+from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
+from acc_ace.errors import ConstraintBudgetError
+
+OVER_BUDGET = "over_budget"
+WHOLE_OVER_BUDGET = "whole_over_budget"
+
+TRIM_ORDER: tuple[str, ...] = (
+    "relational_map",
+    "retrieved_artifacts",
+    "focal_entities",
+    "episodic_trace",
+    "semantic_gist",
+    "predictive_cue",
+    "uncertainty_signal",
+)
+"""Fields to trim, first to last, when the whole is over budget; never constraints and goal."""
+
+_ENTITY_TOKENS = 24
+_RELATION_TOKENS = 48
+
+_SCANNED_ITEMS = 1_024
+"""Maximum items read of a proposed list."""
+
+
+class FittedText(NamedTuple):
+    """A text within its budget, and whether anything was cut."""
+
+    text: str
+    cut: bool
+
+
+class FittedItems(NamedTuple):
+    """A list within its budget, and whether anything was cut."""
+
+    items: list[str]
+    cut: bool
+
+
+class FittedState(NamedTuple):
+    """A CCS within its budget, and the repairs."""
+
+    ccs: CompressedCognitiveState
+    repairs: list[Repair]
+
+
+def fit_text(text: str, budget: int) -> FittedText:
+    """The text as one neutralised line of at most `budget` tokens; time bounded by the budget."""
+    start = head(text, tokens=budget)
+    line = neutralise(start)
+    kept = clip_tokens(line, budget)
+    return FittedText(kept, cut=kept != line or len(start) < len(text))
+
+
+def fit_items(
+    items: Sequence[str], *, budget: int, item_budget: int, max_items: int
+) -> FittedItems:
+    """The first items that fit, each one neutralised line, without blanks and duplicates."""
+    kept: list[str] = []
+    seen: set[str] = set()
+    left, cut = budget, len(items) > _SCANNED_ITEMS
+    for item in items[:_SCANNED_ITEMS]:
+        fitted = fit_text(item, min(item_budget, budget))
+        if not fitted.text or fitted.text.casefold() in seen:
+            continue
+        cost = estimate_tokens(fitted.text)
+        if cost > left or len(kept) == max_items:
+            return FittedItems(kept, cut=True)
+        kept.append(fitted.text)
+        seen.add(fitted.text.casefold())
+        left, cut = left - cost, cut or fitted.cut
+    return FittedItems(kept, cut)
+
+
+def append_fitting(
+    kept: list[str], older: Iterable[str], *, budget: int, max_items: int
+) -> list[str]:
+    """The list followed by as many older items as fit; the rest is dropped."""
+    left = budget - sum(map(estimate_tokens, kept))
+    result = list(kept)
+    for item in older:
+        cost = estimate_tokens(item)
+        if len(result) < max_items and cost <= left:
+            result.append(item)
+            left -= cost
+    return result
+
+
+def fit_fields(ccs: CompressedCognitiveState, *, limits: Limits) -> FittedState:
+    """A proposal with each field within its own budget, as neutralised lines.
+
+    References are unchanged, since only rule 4 can identify their ids; constraints and goal are
+    not set by the CCM.
+    """
+    texts = {
+        "episodic_trace": limits.episodic_trace_tokens,
+        "semantic_gist": limits.semantic_gist_tokens,
+        "predictive_cue": limits.predictive_cue_tokens,
+        "uncertainty_signal": limits.uncertainty_tokens,
+    }
+    lists = {
+        "focal_entities": (limits.focal_entities_tokens, _ENTITY_TOKENS),
+        "relational_map": (limits.relational_map_tokens, _RELATION_TOKENS),
+    }
+    update: dict[str, object] = {}
+    repairs: list[Repair] = []
+    for field, (budget, item_budget) in lists.items():
+        items = fit_items(
+            getattr(ccs, field),
+            budget=budget,
+            item_budget=item_budget,
+            max_items=limits.list_items,
+        )
+        update[field] = items.items
+        repairs += [over_budget(field, budget)] if items.cut else []
+    for field, budget in texts.items():
+        text = fit_text(getattr(ccs, field) or "", budget)
+        update[field] = text.text
+        repairs += [over_budget(field, budget)] if text.cut else []
+    update["predictive_cue"] = update["predictive_cue"] or None
+    return FittedState(ccs.model_copy(update=update), repairs)
+
+
+def over_budget(field: str, budget: int) -> Repair:
+    """The repair of a field that was cut to its budget."""
+    return Repair(field=field, reason=OVER_BUDGET, detail=f"cut to {budget} tokens")
+
+
+def rule_1_bounded(
+    ccs: CompressedCognitiveState,
+    pins: Sequence[ConstraintPin],
+    *,
+    added: Sequence[ConstraintPin] = (),
+    shrinks: bool = False,
+    limits: Limits,
+) -> FittedState:
+    """Rule 1: the CCS within `limits.ccs_tokens` as rendered, trimmed in TRIM_ORDER.
+
+    Raises ConstraintBudgetError when the active constraints exceed their budget, or together with
+    the goal that of the whole, unless this turn only `shrinks` them; `added` are new this turn.
+    """
+    if not shrinks:
+        _check_constraints(pins, limits=limits, added=added)
+    repairs: list[Repair] = []
+    for field in TRIM_ORDER:
+        over = ccs_tokens(ccs) - limits.ccs_tokens
+        if over <= 0:
+            break
+        trimmed = ccs.model_copy(update={field: _shorter(getattr(ccs, field), over)})
+        if trimmed != ccs:
+            repairs.append(Repair(field=field, reason=WHOLE_OVER_BUDGET, detail=f"{over} over"))
+        ccs = trimmed
+    tokens = ccs_tokens(ccs)
+    if tokens > limits.ccs_tokens and not shrinks:
+        raise ConstraintBudgetError(
+            f"constraints and goal alone need {tokens} tokens, but the state may have "
+            f"{limits.ccs_tokens}; nothing was committed. "
+            f"{_advice(pins, 'ACC_ACE_LIMITS__CCS_TOKENS')}"
+        )
+    return FittedState(ccs, repairs)
+
+
+def _check_constraints(
+    pins: Sequence[ConstraintPin], *, limits: Limits, added: Sequence[ConstraintPin]
+) -> None:
+    budget = limits.constraints_tokens
+    tokens = sum(estimate_tokens(pin.text) for pin in pins)
+    if tokens <= budget:
+        return
+    new = sum(estimate_tokens(pin.text) for pin in added)
+    raise ConstraintBudgetError(
+        f"the {len(pins)} active constraints need {tokens} tokens ({new} of them new in this "
+        f"input) and their budget is {budget}; nothing was committed and none was dropped. "
+        f"{_advice(pins, 'ACC_ACE_LIMITS__CONSTRAINTS_TOKENS')}"
+    )
+
+
+def _shorter(value: str | list[str] | None, over: int) -> str | list[str] | None:
+    """The value with up to `over` tokens removed from its end."""
+    if isinstance(value, list):
+        kept = list(value)
+        while kept and over > 0:
+            # One more for the dash at the start of the line.
+            over -= estimate_tokens(kept.pop()) + 1
+        return kept
+    if not value:
+        return value
+    budget = estimate_tokens(value) - over
+    # A lone cut mark is useless.
+    return clip_tokens(value, budget) if budget > 1 else ""
+
+
+def _advice(pins: Sequence[ConstraintPin], setting: str) -> str:
+    example = pins[0].id if pins else "c-0001"
+    return (
+        f"Release one that no longer holds (say, for example, 'release {example}'), state fewer "
+        f"or shorter rules at a time, or raise {setting}."
+    )

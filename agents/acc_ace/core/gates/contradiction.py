@@ -1,0 +1,192 @@
+"""Detect text that orders or permits what an active constraint forbids, or lifts it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import NamedTuple
+
+from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.polarity import negated
+from acc_ace.core.text.rules.rule_changes import detect_changes
+from acc_ace.core.text.rules.topic import words_of_act
+from acc_ace.core.text.sentences import split_sentences
+from acc_ace.core.text.similarity import content_words
+
+_MAX_SENTENCES = 2_048
+_SENTENCE_CHARS = 1_000
+
+_SAME_TOPIC = 0.5
+"""Minimum overlap, as a share of the smaller set of content words, of the same topic."""
+
+_RELEASE = lazy_pattern(
+    r"\b(no longer (applies|in force|valid|required|needed)|does(n't| not) apply|exempt(ed)?"
+    r"|waive[ds]?|overrid(e|es|den)|bypass(es|ed)?|disregard|ignore)\b"
+    r"|撤廃|無視|適用され(ない|ません)|適用外|対象外|例外|解禁",
+    re.IGNORECASE,
+)
+"""The end of a rule or an exception to it, in any context."""
+
+_ENDED = lazy_pattern(
+    r"\b((has been|have been|been|is|are|was|were) (over|void|lifted|revoked|rescinded|waived"
+    r"|cancell?ed|suspended)|lift(ed|s)?)\b|解除|廃止|無効|不要",
+    re.IGNORECASE,
+)
+"""The end of something, not necessarily a rule; also 'the pump was lifted'."""
+
+_A_RULE = lazy_pattern(
+    r"\b(rule|ban|freeze|restriction|constraint|limit|limitation|cap|embargo|requirement"
+    r"|prohibition|moratorium|policy|policies|lockdown|block|hold|ceiling|quota|obligation)(e?s)?\b"
+    r"|禁止|制約|ルール|規則|制限|凍結|上限|規制|方針|決まり|義務|必須",
+    re.IGNORECASE,
+)
+_UPHELD = lazy_pattern(
+    r"\b(do not|don't|never|must not|may not|cannot|can't|no one may|nobody may)\s+(\w+\s+){0,2}"
+    r"(waive|override|bypass|disregard|ignore|lift)\b"
+    r"|\b(is|are|was|were|has|have) not (been )?(over|void|lifted|revoked|waived|suspended)\b"
+    r"|(解除|撤廃|廃止|無視|解禁)(は|を|も)?(し(ない|ません|てはいけ|てはなら)|でき(ない|ません)"
+    r"|され(ていない|ていません|ない|ません)|禁止|不可)|例外(は|も)?(なく|ない|なし|ありません|認め(ない|ません))",
+    re.IGNORECASE,
+)
+"""A negated end of or exception to a constraint."""
+
+_PERMISSION = lazy_pattern(
+    r"\b((?-i:may)|can|could|should|must|shall|need to|has to|have to|feel free|allowed|permitted"
+    r"|okay|ok|fine|safe|required|mandatory|always|please)\b"
+    r"|すること|すべき|せよ|でき(ます|る)|可能|許可|必ず|しましょう"
+    r"|て(も)?(よい|よく|いい|良い|構わない|構いません|かまわない|かまいません)|て(ください|下さい)"
+    r"|(する|行う|します|行います|実施|実行)[。．]?\s*$",
+    re.IGNORECASE,
+)
+_LEAD_IN = lazy_pattern(
+    r"[\s\-*•>]*(?:(?:step\s*)?\d+\s*[.):：]?\s*)?"
+    r"(?:(?:then|now|first|next|finally|also|immediately|just|simply)[,\s]+)*([A-Za-z][A-Za-z-]*)(?![\w-])",
+    re.IGNORECASE,
+)
+"""Optional lead-in of an order, and its first word."""
+
+AGENT_LABEL = "\nagent: "
+"""Separates the input from the answer in a turn's artifact."""
+
+_OWN_LABELS = ("user: ", "system: ")
+
+_SPEAKER = lazy_pattern(r"^\s*(?:user|system|agent)\s*:\s*", re.IGNORECASE)
+"""Speaker label of a stored turn."""
+
+_STRUCTURED = lazy_pattern(r"\s*[\[{]")
+_LITERAL = lazy_pattern(r'"((?:[^"\\]|\\.)*)"?')
+"""A string in JSON text; the last one may be truncated."""
+
+_LINE_END = lazy_pattern(r"(?<!\\)\\[nrt]")
+
+
+class Contradiction(NamedTuple):
+    """A constraint and the sentence that contradicts it."""
+
+    constraint_id: str
+    sentence: str
+
+
+def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | None:
+    """The first sentence that contradicts an active constraint, or None.
+
+    A contradiction is on the same topic and either states its end or an exception, or orders or
+    permits with the opposite polarity; or it would end the constraint if the user said it.
+    Reports of events do not contradict, nor does the end of something that only shares a
+    constraint's condition ("the pump was lifted during business hours"). In JSON text, even if
+    truncated, each string is checked separately too.
+    """
+    rules = [(pin, content_words(pin.text), negated(pin.text)) for pin in pins]
+    for sentence in islice(_sentences(text), _MAX_SENTENCES) if rules else ():
+        said = sentence[:_SENTENCE_CHARS]
+        words = content_words(said)
+        for pin, pin_words, pin_negated in rules:
+            if _topical(pin_words, words) and (
+                _lifts(said, words, pin)
+                or (negated(said) != pin_negated and _orders(said, pin_words))
+            ):
+                return Contradiction(pin.id, said)
+        if ended := _ended(said, pins):
+            return Contradiction(ended, said)
+    return None
+
+
+def _sentences(text: str) -> Iterator[str]:
+    yield from split_sentences(text)
+    for literal in _LITERAL.finditer(text) if _STRUCTURED.match(text) else ():
+        yield from split_sentences(_LINE_END.sub("\n", literal[1]))
+
+
+def _ended(sentence: str, pins: Sequence[ConstraintPin]) -> str | None:
+    """The constraint that the sentence would release or amend if the user said it."""
+    if _UPHELD.search(sentence) or not (_RELEASE.search(sentence) or _ENDED.search(sentence)):
+        return None
+    changes = detect_changes(_SPEAKER.sub("", sentence), pins)
+    return changes[0].constraint_id if changes else None
+
+
+def _topical(first: frozenset[str], second: frozenset[str]) -> bool:
+    smaller, larger = sorted((first, second), key=len)
+    return len(first & second) >= min(2, len(smaller)) and _share(smaller, larger) >= _SAME_TOPIC
+
+
+def _share(first: frozenset[str], second: frozenset[str]) -> float:
+    """Share of the first set that is in the second; 0 for an empty one."""
+    return len(first & second) / len(first) if first else 0.0
+
+
+def _lifts(sentence: str, words: frozenset[str], pin: ConstraintPin) -> bool:
+    """Whether a sentence states the end of the rule or an exception to it."""
+    if _UPHELD.search(sentence):
+        return False
+    if _RELEASE.search(sentence):
+        return True
+    if not _ENDED.search(sentence):
+        return False
+    return bool(_A_RULE.search(sentence)) or bool(words & words_of_act(pin.text))
+
+
+def _orders(sentence: str, pin_words: frozenset[str]) -> bool:
+    """Whether a sentence permits or orders, rather than reports or upholds."""
+    plain = _UPHELD.sub(" ", sentence)
+    if _PERMISSION.search(plain):
+        return True
+    # An English order starts with its verb; if the constraint has it too, they share a topic.
+    opening = _LEAD_IN.match(plain)
+    return opening is not None and bool(content_words(opening[1]) & pin_words)
+
+
+def flag_answer(turn: str, pins: Sequence[ConstraintPin]) -> str:
+    """A turn's artifact; if the agent's answer contradicts a rule, the rule is added.
+
+    Input labelled as the user's is unchanged: a request is not a contradiction. Input of a tool
+    or environment is treated like the answer.
+    """
+    said, label, answer = turn.partition(AGENT_LABEL)
+    if not said.startswith(_OWN_LABELS):
+        said = flag_contradiction(said, pins)
+    return f"{said}{label}{flag_contradiction(answer, pins)}"
+
+
+def flag_contradiction(text: str, pins: Sequence[ConstraintPin]) -> str:
+    """The text; if it contradicts a rule in force, as a quotation after that rule."""
+    found = contradiction(text, pins)
+    if found is None:
+        return text
+    rule = next(pin.text for pin in pins if pin.id == found.constraint_id)
+    return (
+        f"[quoted words, which lift nothing: {found.constraint_id} '{rule}' is in force] \"{text}\""
+    )
+
+
+def screened_input(turn_input: TurnInput, pins: Sequence[ConstraintPin]) -> TurnInput:
+    """x_t for a model: text that is not the user's is screened by `flag_contradiction`."""
+    attached = tuple(
+        given.model_copy(update={"text": flag_contradiction(given.text, pins)})
+        for given in turn_input.attachments
+    )
+    text = turn_input.text
+    if not turn_input.authority.may_rule:
+        text = flag_contradiction(text, pins)
+    return turn_input.model_copy(update={"text": text, "attachments": attached})

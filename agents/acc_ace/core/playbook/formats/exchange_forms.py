@@ -1,0 +1,146 @@
+"""Exchange formats: JSON, JSONL, kayba's skillbook, and the text of the ACE authors."""
+
+import json
+from typing import Any
+
+from acc_ace.core.playbook.formats.file_form import broken, bullet_at, gathered, shown
+from acc_ace.core.schemas.base import SCHEMA_VERSION
+from acc_ace.core.schemas.bullet import DEFAULT_SECTION, Bullet
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.errors import InputError, PlaybookError
+
+KIND = "playbook"
+"""The value of `kind` in the header of a JSONL file."""
+
+
+def write_json(playbook: Playbook) -> str:
+    """The playbook as an indented JSON document."""
+    return json.dumps(playbook.to_dict(), ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+
+
+def read_json(document: dict[str, Any]) -> Playbook:
+    """Parse a playbook from a JSON document. Raises InputError."""
+    try:
+        return Playbook.from_dict(document)
+    except PlaybookError as error:
+        raise InputError(str(error)) from error
+
+
+def write_jsonl(playbook: Playbook) -> str:
+    """A header, then one line for each bullet."""
+    header = {
+        "kind": KIND,
+        "schema_version": SCHEMA_VERSION,
+        "next_id": playbook.next_id,
+        "bullets": len(playbook.bullets),
+    }
+    lines = [header, *(bullet.model_dump(mode="json") for bullet in playbook.bullets)]
+    return "".join(json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n" for line in lines)
+
+
+def read_jsonl(text: str) -> Playbook:
+    """Parse a playbook from JSONL. Raises InputError that names the line.
+
+    The count in the header detects a truncated file. The header is optional.
+    """
+    found = [
+        (number, parse_line(number, line))
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip()
+    ]
+    header: dict[str, Any] = {}
+    if found and found[0][1].get("kind") == KIND:
+        header = found.pop(0)[1]
+    _check(header, len(found))
+    bullets = [(number, bullet_at(number, fields)) for number, fields in found]
+    return gathered(bullets, header.get("next_id", 1))
+
+
+def parse_line(number: int, line: str) -> dict[str, Any]:
+    """Parse the JSON object of a line. Raises InputError that names the line."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise broken(number, f"not JSON: {shown(line)}") from error
+    if not isinstance(value, dict):
+        raise broken(number, "a JSON object is expected")
+    return value
+
+
+def _check(header: dict[str, Any], bullets: int) -> None:
+    version, said = header.get("schema_version", SCHEMA_VERSION), header.get("bullets", bullets)
+    next_id = header.get("next_id", 1)
+    if not isinstance(version, int) or not isinstance(next_id, int):
+        raise broken(1, "schema_version and next_id must be numbers")
+    if version > SCHEMA_VERSION:
+        raise broken(
+            1,
+            f"playbook schema_version {version} is newer than {SCHEMA_VERSION}; "
+            "upgrade acc-ace to read it",
+        )
+    if said != bullets:
+        raise broken(1, f"the file should hold {said} bullets but holds {bullets}; is it cut off?")
+
+
+_TAKEN = (
+    "id", "section", "content", "helpful", "harmful", "neutral", "created_at", "updated_at",
+)  # fmt: skip
+
+
+def is_skillbook(document: dict[str, Any]) -> bool:
+    """Whether a JSON document is a skillbook."""
+    return "skills" in document and "bullets" not in document
+
+
+def read_skillbook(document: dict[str, Any]) -> Playbook:
+    """Parse a skillbook's active skills, in its order. Raises InputError.
+
+    Embeddings and similarity decisions are ignored; `refine` finds its own.
+    """
+    skills = document["skills"]
+    if not isinstance(skills, dict):
+        raise InputError("not a skillbook: 'skills' is not an object")
+    found: list[tuple[int, Bullet]] = []
+    for number, (skill_id, skill) in enumerate(skills.items(), start=1):
+        if not isinstance(skill, dict):
+            raise InputError(f"not a skillbook: skill {number} is not an object")
+        if skill.get("status", "active") == "active":
+            fields = {name: skill[name] for name in _TAKEN if skill.get(name) is not None}
+            found.append((number, bullet_at(number, {"id": skill_id, **fields})))
+    return gathered(found)
+
+
+LINE = lazy_pattern(
+    r"\s*(?:[-*]\s+)?\[([^\[\]\s]{1,64})\]\s*helpful\s*=\s*(\d{1,16})\s*,?\s*"
+    r"harmful\s*=\s*(\d{1,16})\s*::\s?(.*)"
+)
+_HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s+(.*)")
+
+
+def write_ace_text(playbook: Playbook) -> str:
+    """The playbook in ACE text, without neutral counts and dates."""
+    return playbook.as_prompt() + "\n" if playbook.bullets else ""
+
+
+def read_ace_text(text: str) -> Playbook:
+    """Parse a playbook from ACE text. Raises InputError that names the line."""
+    section = DEFAULT_SECTION
+    found: list[tuple[int, Bullet]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        heading, entry = _HEADING.fullmatch(line), LINE.fullmatch(line)
+        if heading:
+            section = heading[1].strip()
+        elif entry:
+            bullet_id, helpful, harmful, content = entry.groups()
+            fields = {
+                "id": bullet_id,
+                "section": section,
+                "content": content,
+                "helpful": int(helpful),
+                "harmful": int(harmful),
+            }
+            found.append((number, bullet_at(number, fields)))
+        elif line.strip():
+            raise broken(number, f"neither a heading nor a bullet: {shown(line.strip())}")
+    return gathered(found)

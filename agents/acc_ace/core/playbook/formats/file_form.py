@@ -1,0 +1,61 @@
+"""Playbook file formats, and the errors of invalid files."""
+
+from enum import StrEnum
+
+from pydantic import ValidationError
+
+from acc_ace.core.schemas.bullet import Bullet, id_number
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.errors import InputError, first_problem
+
+MOST_CHARACTERS = 64 * 1024 * 1024
+"""Maximum characters of a file."""
+
+MOST_BULLETS = 100_000
+"""Maximum bullets of a file."""
+
+_SHOWN = 60
+
+
+class Form(StrEnum):
+    """A file format. The first three round-trip exactly."""
+
+    MARKDOWN = "markdown"
+    JSON = "json"
+    JSONL = "jsonl"
+    ACE = "ace"
+    SKILLBOOK = "skillbook"
+
+
+def broken(line: int, why: str) -> InputError:
+    """The error for an invalid line; `line` counts from 1."""
+    return InputError(f"line {line}: {why}")
+
+
+def shown(text: str) -> str:
+    """An excerpt of the file for an error message."""
+    return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def bullet_at(line: int, fields: dict[str, object]) -> Bullet:
+    """Parse a bullet. Raises InputError that names the line and the field."""
+    try:
+        return Bullet.model_validate(fields)
+    except ValidationError as error:
+        raise broken(line, f"not a bullet: {first_problem(error)}") from error
+
+
+def gathered(bullets: list[tuple[int, Bullet]], next_id: int = 1) -> Playbook:
+    """A playbook of (line, bullet) pairs; its counter is `next_id`, or above the highest id.
+
+    Raises InputError, naming the line, for a repeated id or too many bullets.
+    """
+    seen: dict[str, int] = {}
+    for line, bullet in bullets:
+        first = seen.setdefault(bullet.id, line)
+        if first != line:
+            raise broken(line, f"bullet {bullet.id} is already in line {first}")
+        if len(seen) > MOST_BULLETS:
+            raise broken(line, f"more than {MOST_BULLETS:,} bullets")
+    lowest = 1 + max((id_number(bullet_id) for bullet_id in seen), default=0)
+    return Playbook(bullets=tuple(bullet for _, bullet in bullets), next_id=max(next_id, lowest))

@@ -1,0 +1,144 @@
+"""External memory: artifacts, queries over them, what recall returned, and imported documents."""
+
+from datetime import datetime
+from enum import StrEnum
+
+from pydantic import AwareDatetime, Field, field_validator
+
+from acc_ace.core.schemas.base import Authority, SessionKey, StoredValue, Tenant, Value
+
+
+class DocumentForm(StrEnum):
+    """Format of a document."""
+
+    TEXT = "text"
+    """Plain text or Markdown: one text, cut into parts."""
+    JSONL = "jsonl"
+    """One record a line, each a text of its own."""
+
+
+class DocumentPart(Value):
+    """Source document and chunk number of an artifact."""
+
+    name: str = Field(description="Path or name the document was imported under.")
+    digest: str = Field(description="SHA-256 of the document's bytes, in hexadecimal.")
+    part: int = Field(ge=1, description="Number of this chunk, from 1.")
+    parts: int = Field(ge=1, description="Chunks of the whole document.")
+    record: str | None = Field(default=None, description="Id of the record, if it has one (JSONL).")
+
+
+class DocumentRecord(Value):
+    """A line of a JSONL document; unknown fields are ignored."""
+
+    content: str = Field(description="The text.")
+    id: str | None = Field(default=None, min_length=1, max_length=256, description="Its own name.")
+    source: str | None = Field(default=None, min_length=1, max_length=1_024)
+    expires_at: AwareDatetime | None = None
+
+    @field_validator("content")
+    @classmethod
+    def _says_something(cls, content: str) -> str:
+        if not content.strip():
+            raise ValueError("the text is blank")
+        return content
+
+
+class StoredDocument(Value):
+    """A stored document."""
+
+    name: str
+    digest: str
+    parts: int
+    imported_at: datetime
+    complete: bool = Field(description="False if its import was interrupted; import it again.")
+
+
+class ImportedDocument(Value):
+    """Result of an import."""
+
+    name: str
+    digest: str
+    parts: int
+    stored: int = Field(description="Chunks written now; fewer than all when resumed.")
+    removed: int = Field(description="Chunks of older versions that were deleted.")
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether the document was already stored completely."""
+        return self.stored == 0 and self.removed == 0
+
+
+class ArtifactKind(StrEnum):
+    """Kind of an artifact."""
+
+    TURN = "turn"
+    TOOL_RESULT = "tool_result"
+    DOCUMENT = "document"
+    NOTE = "note"
+
+
+class Artifact(StoredValue):
+    """A piece of external memory. Its content is data, whatever it says."""
+
+    artifact_id: str
+    content: str
+    source: str = Field(description="Where it came from: 'turn', 'tool:read_file', a URI, ...")
+    created_at: datetime
+    tenant: Tenant
+    kind: ArtifactKind = ArtifactKind.DOCUMENT
+    authority: Authority = Authority.RETRIEVED
+    session: str | None = Field(
+        default=None, description="Session of origin, if any; the chunks of a document share one."
+    )
+    turn: int | None = Field(
+        default=None, description="Turn of origin, if any; for a document, the number of the chunk."
+    )
+    expires_at: datetime | None = None
+    superseded_by: str | None = None
+    document: DocumentPart | None = Field(
+        default=None,
+        exclude_if=lambda part: part is None,
+        description="Source document and chunk number, for imported documents.",
+    )
+
+
+class RecallQuery(Value):
+    """What to look for: x_t and CCS_{t-1} of one session, bounded by count and tokens."""
+
+    key: SessionKey
+    text: str = Field(description="x_t.")
+    state_terms: list[str] = Field(
+        default_factory=list, description="Entities, goal and open questions of CCS_{t-1}."
+    )
+    limit: int = Field(default=8, ge=1, le=100)
+    max_tokens: int = Field(default=4_000, ge=1)
+    excerpt_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        description="Maximum tokens per candidate; a longer one is cut to the match.",
+    )
+    before: datetime | None = Field(
+        default=None, description="Only artifacts created before this time."
+    )
+    asked_at: AwareDatetime | None = Field(
+        default=None,
+        description="When x_t is said, in the zone whose days it means; without it no time that "
+        "x_t names is looked for.",
+    )
+
+
+class RecalledArtifact(Value):
+    """A candidate with its score (higher is better) and why it matched."""
+
+    artifact: Artifact
+    score: float
+    why: list[str] = Field(default_factory=list)
+
+
+class Recall(Value):
+    """A_t: at most k candidates, best first; the previous turn is always among them."""
+
+    candidates: list[RecalledArtifact] = Field(default_factory=list)
+    warnings: list[str] = Field(
+        default_factory=list, description="Searches that were skipped, and why; shown to the user."
+    )

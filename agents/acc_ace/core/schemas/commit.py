@@ -1,0 +1,288 @@
+"""Commit records around a CCS: pins, versions, digest, diff, journal entry; and consent.
+
+Consent is what a CCM proposes about rules, and what the user is asked before it happens.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Final, Self
+
+from pydantic import Field, WithJsonSchema
+
+from acc_ace.core.schemas.base import Authority, OptionalText, ReplyValue, StoredValue, Value
+from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
+
+
+class ChangeKind(StrEnum):
+    """What a proposal would do to the rules or the goal."""
+
+    ADD = "add"
+    RELEASE = "release"
+    AMEND = "amend"
+    GOAL = "goal"
+
+
+class RuleChange(ReplyValue):
+    """A pointer by the CCM to words of x_t that make, lift or change a rule or the goal.
+
+    A proposal has no authority: the commit gate verifies the quote against the user's own words.
+    """
+
+    kind: Annotated[ChangeKind, WithJsonSchema({"type": "string", "enum": [*ChangeKind]})]
+    quote: str
+    """The sentence or clause of the current input, verbatim."""
+    rule_id: OptionalText = None
+    """For release and amend: the id of the rule, such as 'c-0001'."""
+    text: OptionalText = None
+    """For amend: the new wording, verbatim from the current input."""
+    sure: bool = True
+    """False if it may be no standing rule: the user is asked."""
+
+
+class CompressorReply(CompressedCognitiveState):
+    """The CCM's reply: the nine fields of the CCS, and what it proposes about rules.
+
+    Constraints and goal are carried over by code, so a reply may leave them out.
+    """
+
+    goal_orientation: str = ""
+    constraints: list[str] = Field(default_factory=list)
+    rule_changes: list[RuleChange] = Field(default_factory=list)
+    """Rules and goal that the user's own words set, lift or change."""
+
+    @property
+    def ccs(self) -> CompressedCognitiveState:
+        """The nine fields alone."""
+        return CompressedCognitiveState(**self.model_dump(exclude={"rule_changes"}))
+
+
+class OpenQuestion(Value):
+    """A change that waits for the user's word; it lapses after a few turns."""
+
+    id: str = Field(description="Stable id, 'q-0001', never reused within a session.")
+    kind: ChangeKind
+    rule_id: str | None = None
+    quote: str = Field(default="", description="The words of x_t that raised it.")
+    texts: list[str] = Field(
+        default_factory=list,
+        description="What would be pinned: new rules, the new wording, or the new goal.",
+    )
+    asked_turn: int = 0
+
+
+class RuleScope(StrEnum):
+    """Where a rule holds: in its session, or in every session of its user."""
+
+    SESSION = "session"
+    USER = "user"
+
+
+class ConstraintPin(Value):
+    """A constraint verbatim; `text` is its entry in `ccs.constraints`."""
+
+    id: str = Field(
+        description="Stable id, never reused: 'c-0001' in a session, 'u-0001' for a user's rules."
+    )
+    text: str = Field(description="The rule, verbatim from the words that set it.")
+    authority: Authority
+    origin_turn: int
+    quote: str = Field(description="The sentence of x_t that set it.")
+    scope: RuleScope = Field(
+        default=RuleScope.SESSION, exclude_if=lambda scope: scope is RuleScope.SESSION
+    )
+    tentative: bool = Field(
+        default=False,
+        exclude_if=lambda tentative: not tentative,
+        description="The CCM pointed at it, and no turn has passed yet without an objection. It "
+        "binds like any other rule.",
+    )
+
+
+class GoalPin(Value):
+    """The goal, verbatim."""
+
+    text: str
+    authority: Authority
+    origin_turn: int
+    quote: str
+
+
+class Release(Value):
+    """A released or amended constraint, with the words that did so."""
+
+    id: str
+    text: str
+    quote: str
+    replaced_by: str | None = Field(
+        default=None, description="Id of the constraint that amends it, if any."
+    )
+
+
+class FieldChange(Value):
+    """A changed field of the CCS, before and after."""
+
+    field: str
+    before: str | list[str] | None
+    after: str | list[str] | None
+
+
+class Repair(Value):
+    """One repair by the gate to the model's output, with a reason code."""
+
+    field: str
+    reason: str = Field(
+        description="over_budget, constraint_restored, constraint_unsupported, goal_restored, "
+        "goal_unsupported, artifact_unknown, whole_over_budget, duplicate, ..."
+    )
+    detail: str = ""
+
+
+class CcsDiff(Value):
+    """Changes of a commit, by type."""
+
+    changes: list[FieldChange] = Field(default_factory=list)
+    constraints_added: list[ConstraintPin] = Field(default_factory=list)
+    constraints_released: list[Release] = Field(default_factory=list)
+    goal_before: str | None = None
+    goal_after: str | None = None
+    repairs: list[Repair] = Field(default_factory=list)
+
+    @classmethod
+    def between(
+        cls,
+        before: "CommittedState",
+        after: "CommittedState",
+        *,
+        added: Sequence[ConstraintPin] = (),
+        released: Sequence[Release] = (),
+        repairs: Sequence[Repair] = (),
+    ) -> Self:
+        """The difference of two states of a session; goals are given only if they differ."""
+        old, new = before.ccs, after.ccs
+        changes = [
+            FieldChange(field=name, before=getattr(old, name), after=getattr(new, name))
+            for name in CCS_FIELDS
+            if getattr(old, name) != getattr(new, name)
+        ]
+        goal_changed = old.goal_orientation != new.goal_orientation
+        return cls(
+            changes=changes,
+            constraints_added=list(added),
+            constraints_released=list(released),
+            goal_before=old.goal_orientation if goal_changed else None,
+            goal_after=new.goal_orientation if goal_changed else None,
+            repairs=_bounded(repairs),
+        )
+
+
+MAX_REPAIRS: Final = 64
+"""Repairs kept in a diff, so that junk output cannot make the journal grow without bound."""
+
+
+def _bounded(repairs: Sequence[Repair]) -> list[Repair]:
+    if len(repairs) <= MAX_REPAIRS:
+        return list(repairs)
+    more = len(repairs) - MAX_REPAIRS + 1
+    tail = Repair(field="*", reason="more_repairs", detail=f"{more} more")
+    return [*repairs[: MAX_REPAIRS - 1], tail]
+
+
+class CommittedState(StoredValue):
+    """CCS_t with its bookkeeping; the value of session.state['ccs'] and of a journal row."""
+
+    version: int = Field(default=0, description="Monotonic per session, one per commit.")
+    turn: int = Field(default=0, description="Turns completed, undone ones not counted.")
+    ccs: CompressedCognitiveState = Field(default_factory=empty_ccs)
+    pins: list[ConstraintPin] = Field(default_factory=list)
+    goal_pin: GoalPin | None = None
+    next_pin: int = Field(default=1, description="Number of the next constraint id.")
+    questions: list[OpenQuestion] = Field(
+        default_factory=list,
+        exclude_if=lambda asked: not asked,
+        description="What waits for the user's word, oldest first.",
+    )
+    next_question: int = Field(
+        default=1,
+        exclude_if=lambda number: number == 1,
+        description="Number of the next question id.",
+    )
+    unseen_turn: int = Field(
+        default=0,
+        exclude_if=lambda turn: turn == 0,
+        description="The turn before an acknowledgement: the CCM has not seen its answer yet.",
+    )
+    next_user_pin: int = Field(
+        default=1,
+        exclude_if=lambda number: number == 1,
+        description="Number of the user's next rule, as known when the version was made.",
+    )
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON of everything above that is not empty.
+
+        Empty values and the schema's version stay out, so that a field added later (empty by
+        default) leaves the digests of states stored before it as they are.
+        """
+        values = self.model_dump(mode="json", exclude={"schema_version"})
+        payload = json.dumps(
+            _without_empty(values), sort_keys=True, ensure_ascii=False, separators=(",", ":")
+        )
+        return hashlib.sha256(payload.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def to_state(self) -> dict[str, Any]:
+        """The JSON-safe dict kept in session.state: nine fields on top, bookkeeping in 'meta'."""
+        meta = self.model_dump(mode="json", exclude={"ccs"})
+        return {**self.ccs.model_dump(mode="json"), "meta": {**meta, "digest": self.digest}}
+
+    @classmethod
+    def from_state(cls, value: object) -> Self:
+        """Parse the output of `to_state`; raises ValueError if it was altered or is invalid."""
+        if not isinstance(value, dict) or not isinstance(value.get("meta"), dict):
+            raise ValueError("session.state['ccs'] is not a committed state")
+        fields = {name: value[name] for name in CCS_FIELDS if name in value}
+        meta = dict(value["meta"])
+        digest = meta.pop("digest", None)
+        state = cls.model_validate({**meta, "ccs": fields})
+        if state.digest != digest:
+            raise ValueError("session.state['ccs'] does not match its digest")
+        return state
+
+
+class CommitKind(StrEnum):
+    """Kind of a journal entry."""
+
+    COMMIT = "commit"
+    KEPT = "kept"
+    RULES = "rules"
+    """A rule was made, lifted or a question answered outside of a turn."""
+    EDIT = "edit"
+    """The user rewrote fields of the state outside of a turn."""
+    ROLLBACK = "rollback"
+    RESET = "reset"
+
+
+class JournalEntry(Value):
+    """One version of a session's state. Entries are only ever appended."""
+
+    kind: CommitKind
+    state: CommittedState
+    diff: CcsDiff
+    invocation_id: str
+    created_at: datetime
+    warnings: list[str] = Field(default_factory=list)
+    follows: int | None = Field(
+        default=None,
+        exclude_if=lambda version: version is None,
+        description="Version whose content a rollback restored; 0 is CCS_0.",
+    )
+
+
+def _without_empty(value: object) -> object:
+    """JSON without the members of objects that are null, false, zero or empty."""
+    if isinstance(value, dict):
+        return {key: _without_empty(member) for key, member in value.items() if member}
+    return [_without_empty(item) for item in value] if isinstance(value, list) else value

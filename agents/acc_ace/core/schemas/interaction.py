@@ -1,0 +1,189 @@
+"""One turn as evidence: input, tool calls, answer; the Generator's output, and calls in flight."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Self
+
+from pydantic import Field
+
+from acc_ace.core.schemas.base import Authority, MemoryName, ReplyValue, StoredValue, Value
+from acc_ace.core.schemas.reflection import Feedback, Judgement
+
+
+class GeneratorOutput(ReplyValue):
+    """The Generator's answer with its reasoning and the bullets it used (ACE, section 3)."""
+
+    reasoning: list[str] = Field(
+        default_factory=list, description="Short steps that led to the answer."
+    )
+    bullet_ids: list[str] = Field(
+        default_factory=list, description="Ids of the playbook bullets that were used."
+    )
+    final_answer: str = Field(description="The answer to the user, in the user's language.")
+
+
+class Attachment(Value):
+    """Text that the user hands over: somebody else's words, whatever they claim to be."""
+
+    text: str
+    source: str = Field(default="", description="Where it is from, such as a file name.")
+
+
+class TurnInput(Value):
+    """x_t: what arrives before the agent acts; user text, or a tool's or environment's result."""
+
+    text: str
+    authority: Authority = Authority.USER
+    attachments: tuple[Attachment, ...] = Field(
+        default=(),
+        exclude_if=lambda given: not given,
+        description="Text of others beside the input, of authority retrieved.",
+    )
+    judgement: Judgement | None = Field(
+        default=None,
+        exclude=True,
+        description="What is said of the answer in advance; only Reflector and Curator see it.",
+    )
+
+
+class ToolCall(Value):
+    """A tool the Generator called."""
+
+    id: str
+    name: str
+    args: dict[str, Any] = Field(default_factory=dict)
+    step: int = Field(
+        default=0,
+        ge=0,
+        exclude_if=lambda step: step == 0,
+        description="Model call of the turn that made it; parallel calls share it.",
+    )
+
+
+class ToolResult(Value):
+    """What a tool returned; `result` is bounded text."""
+
+    tool_call_id: str
+    name: str
+    result: str
+    is_error: bool = False
+    whole: str | None = Field(
+        default=None,
+        exclude_if=lambda whole: whole is None,
+        description="All of a result that the model saw cut. Never goes into a prompt.",
+    )
+
+
+class Outcome(StrEnum):
+    """Outcome of a turn."""
+
+    ANSWERED = "answered"
+    PAUSED = "paused"
+    FAILED = "failed"
+    UNDONE = "undone"
+
+
+class GuardVerdict(StrEnum):
+    """What became of a tool call that was held against the rules."""
+
+    ALLOWED = "allowed"
+    CONFIRMED = "confirmed"
+    REFUSED = "refused"
+    BLOCKED = "blocked"
+
+
+class GuardJudge(StrEnum):
+    """Who decided it."""
+
+    CHECK = "rule check"
+    MODEL = "model"
+    PERSON = "person"
+
+
+class GuardDecision(Value):
+    """A tool call held against a rule in force."""
+
+    call_id: str
+    tool: str
+    rule_id: str = Field(default="", description="Empty for a call that breaks none.")
+    verdict: GuardVerdict
+    by: GuardJudge
+    why: str = ""
+
+
+class ActVerdict(ReplyValue):
+    """Output schema of the guard's model: whether one tool call breaks a rule."""
+
+    conflict: bool | None = Field(
+        default=None, description="Whether the call breaks a rule; null when it cannot be known."
+    )
+    rule_id: str | None = Field(default=None, description="Id of the rule, as given.")
+    why: str = Field(default="", description="One short sentence.")
+
+
+class Interaction(StoredValue):
+    """One turn: input, tool calls and answer. Evidence that outlives the CCS."""
+
+    turn: int
+    invocation_id: str
+    input: TurnInput
+    tool_calls: list[ToolCall] = Field(default_factory=list)
+    tool_results: list[ToolResult] = Field(default_factory=list)
+    decision: GeneratorOutput | None = None
+    outcome: Outcome = Outcome.ANSWERED
+    ccs_version: int = 0
+    playbook_version: int = 0
+    memory: MemoryName = Field(
+        default="acc",
+        exclude_if=lambda name: name == "acc",
+        description="Memory strategy of the turn.",
+    )
+    models: dict[str, str] = Field(default_factory=dict)
+    prompt_hashes: dict[str, str] = Field(default_factory=dict)
+    guarded: list[GuardDecision] = Field(
+        default_factory=list,
+        exclude_if=lambda decisions: not decisions,
+        description="Tool calls that were held against the rules, in their order.",
+    )
+    notes: list[str] = Field(
+        default_factory=list,
+        exclude_if=lambda notes: not notes,
+        description="Remarks about rules below the answer.",
+    )
+    feedback: tuple[Feedback, ...] = Field(
+        default=(),
+        exclude_if=lambda given: not given,
+        description="Feedback on the answer, oldest first.",
+    )
+    idempotency_key: str = Field(
+        default="",
+        exclude_if=lambda key: not key,
+        description="What the caller named the turn, so that a repeat of it runs nothing.",
+    )
+    transcript_tokens: int = Field(
+        default=0,
+        ge=0,
+        exclude_if=lambda tokens: tokens == 0,
+        description="Estimated tokens of the transcript through this turn.",
+    )
+    created_at: datetime
+
+    def with_feedback_learned(self, feedback_id: str = "") -> Self:
+        """The turn with feedback marked as learnt: of this id, or all that came with the turn."""
+        marked = tuple(
+            item.model_copy(update={"learned": True})
+            if (item.id == feedback_id if feedback_id else item.with_turn)
+            else item
+            for item in self.feedback
+        )
+        return self.model_copy(update={"feedback": marked})
+
+
+class ToolStart(Value):
+    """One call, written down before it is made, until its turn is committed."""
+
+    call_id: str
+    name: str
+    args: dict[str, Any] = Field(default_factory=dict)
+    turn: int
+    started_at: datetime

@@ -1,0 +1,255 @@
+"""Prompts: a static Markdown instruction, and inputs as tagged data in the user content.
+
+Rendering a committed state is deterministic; an artifact is quoted data that cannot break out of
+its block.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.trace import RequestPart
+from acc_ace.core.text.normalize import neutralise, one_line
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
+from acc_ace.errors import PromptError
+
+NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
+"""Valid names of inputs."""
+
+_INPUT_TAG = lazy_pattern(r"<(?=\s*/?\s*input)", re.IGNORECASE)
+_SURROGATE = lazy_pattern("[\ud800-\udfff]")
+_ESCAPES = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026"})
+
+
+class Lines(str):
+    """Text that a block shows line by line instead of as JSON: it takes a third of the tokens."""
+
+
+def write_input(name: str, value: object) -> str:
+    """One input as a tagged block: `Lines` as they are, anything else as JSON on one line.
+
+    Raises ValueError for a name that is not lower snake case, and TypeError for a value that is
+    not JSON. No value can close the block; lone surrogates are escaped or replaced, so the block
+    can always be encoded.
+    """
+    if NAME.fullmatch(name) is None:
+        raise ValueError(f"input name {name!r} must be lower snake case, at most 64 characters")
+    if isinstance(value, Lines):
+        body = _SURROGATE.sub("\ufffd", _INPUT_TAG.sub("‹", value))
+        return f'<input name="{name}">\n{body}\n</input>'
+    return f'<input name="{name}">{escaped_json(value)}</input>'
+
+
+def write_inputs(inputs: Mapping[str, object]) -> str:
+    """Several inputs in order, one block per line."""
+    return "\n".join(write_input(name, value) for name, value in inputs.items())
+
+
+def escaped_json(value: object) -> str:
+    """Compact JSON without `<`, `>` and `&`, always encodable as UTF-8."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    # Lone surrogates become JSON escapes.
+    safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return safe.translate(_ESCAPES)
+
+
+_BLOCK = lazy_pattern(r'<input name="([a-z][a-z0-9_]{0,63})">.*?</input>', re.DOTALL)
+_KINDS: Final = {
+    "previous_state": "state",
+    "current_input": "x_t",
+    "earlier_input": "history",
+    "candidates": "artifacts",
+}
+"""Kinds of parts whose inputs have other names."""
+
+
+def request_parts(text: str) -> Iterator[RequestPart]:
+    """Cut a request at its blocks; what is beside them is 'role', but for blank lines.
+
+    No value can close a block, so the cuts are those that `write_input` made.
+    """
+    at = 0
+    for block in _BLOCK.finditer(text):
+        if text[at : block.start()].strip():
+            yield RequestPart(kind="role", text=text[at : block.start()])
+        yield from _block_parts(_KINDS.get(block[1], block[1]), block[0])
+        at = block.end()
+    if text[at:].strip():
+        yield RequestPart(kind="role", text=text[at:])
+
+
+def _block_parts(kind: str, block: str) -> Iterator[RequestPart]:
+    """A block as one part, the rules of a state before the rest of it."""
+    rules, goal, rest = block.partition("\ngoal_orientation: ")
+    if kind == "state" and goal:
+        yield RequestPart(kind="rules", text=rules)
+        yield RequestPart(kind="state", text=goal + rest)
+    else:
+        yield RequestPart(kind=kind, text=block)
+
+
+_INPUTS_SECTION = lazy_pattern(r"^## Inputs$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+_INPUT = lazy_pattern(r"^- `([a-z_]+)`", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """An instruction and the names of its inputs."""
+
+    name: str
+    text: str
+    inputs: tuple[str, ...]
+
+    @property
+    def digest(self) -> str:
+        """First 12 hex digits of the SHA-256 of the text; logged with each turn."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:12]
+
+    def render(self, inputs: Mapping[str, object], *, beside: Collection[str] = ()) -> str:
+        """The inputs as tagged blocks, but for those that a request holds `beside` them.
+
+        Raises PromptError unless they are those declared, in that order.
+        """
+        declared = [name for name in self.inputs if name not in beside]
+        if list(inputs) != declared:
+            raise PromptError(f"prompt '{self.name}' needs inputs {declared}, got {list(inputs)}")
+        return write_inputs(inputs)
+
+
+def load_prompt(path: Path) -> Prompt:
+    """Read a prompt; its inputs are the names listed under '## Inputs'.
+
+    Raises PromptError when the file cannot be read or lists no inputs.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"prompt '{path.name}' cannot be read: {error}") from error
+    section = _INPUTS_SECTION.search(text)
+    names = tuple(_INPUT.findall(section.group(1))) if section else ()
+    if not names:
+        raise PromptError(f"prompt '{path.name}' lists no inputs under '## Inputs'")
+    return Prompt(name=path.stem, text=text, inputs=names)
+
+
+_LABEL_TOKENS = 24
+"""Maximum tokens of each label in the opening line."""
+
+_UNPRINTABLE = lazy_pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_MARGIN = "| "
+
+
+def quote_artifact(artifact: Artifact, *, max_tokens: int) -> str:
+    """The artifact as a block: an opening line, its content behind a margin, a closing line.
+
+    Every line of content starts with '| ' and the block's own lines never do, so content can
+    neither close the block nor open another. The opening line has id, source, authority and
+    date. `max_tokens` bounds the content with its margin; the frame adds at most 80 tokens.
+    """
+    date = f"{artifact.created_at:%Y-%m-%d}"
+    opening = (
+        f"<artifact id={_label(artifact.artifact_id)} source={_label(artifact.source)} "
+        f"authority={_label(artifact.authority.value)} date={_label(date)}>"
+    )
+    content = clip_tokens(_behind_margin(artifact, max_tokens), max_tokens)
+    return "\n".join([opening, content, "</artifact>"])
+
+
+def _label(text: str) -> str:
+    """A value of the opening line, quoted, without quote marks or brackets inside."""
+    plain = clip_tokens(neutralise(text), _LABEL_TOKENS)
+    return '"' + plain.replace('"', "'").replace(">", "›").replace("<", "‹") + '"'
+
+
+def _behind_margin(artifact: Artifact, max_tokens: int) -> str:
+    # More characters would not fit, unless most of them are blank.
+    text = artifact.content[: 16 * max_tokens + 4_096].replace("\r\n", "\n")
+    text = _SURROGATE.sub("\ufffd", text.replace("\r", "\n"))
+    lines = (_UNPRINTABLE.sub(" ", line).rstrip() for line in text.strip("\n").split("\n"))
+    return "\n".join(f"{_MARGIN}{_escape(line)}" for line in lines)
+
+
+def _escape(line: str) -> str:
+    """A line that cannot contain our own tag."""
+    return re.sub(r"[<＜](?=\s*[/／]?\s*artifact)", "‹", line, flags=re.IGNORECASE)
+
+
+class Quotation(NamedTuple):
+    """What somebody said or something holds, verbatim, as a reference of the state carries it."""
+
+    who: str
+    day: str
+    text: str
+
+    def __str__(self) -> str:
+        return f'{self.who}, {self.day}: "{self.text}"'
+
+    @classmethod
+    def read(cls, line: str) -> "Quotation | None":
+        """The quotation that a line is, perhaps cut at its end; None for anything else."""
+        found = _QUOTATION.fullmatch(line)
+        return cls(**found.groupdict()) if found else None
+
+
+_QUOTATION = lazy_pattern(r'(?P<who>.{1,200}?), (?P<day>\d{4}-\d\d-\d\d): "(?P<text>.*?)"?')
+
+NO_ID = "c-0000"
+"""Placeholder id of a constraint where only its length matters."""
+
+_FREE_FIELDS: Final = (
+    "focal_entities",
+    "relational_map",
+    "semantic_gist",
+    "retrieved_artifacts",
+    "uncertainty_signal",
+    "predictive_cue",
+    "episodic_trace",
+)
+"""The fields below constraints and goal, slowest to change first: caches match by prefix."""
+
+
+def render_ccs(state: CommittedState) -> Lines:
+    """The state as lines, `field: value` or a field and its items (paper, Figure 3).
+
+    Constraints come first, with their ids; empty fields are left out.
+    """
+    return _render([(pin.id, pin.text) for pin in state.pins], state.ccs)
+
+
+def ccs_tokens(ccs: CompressedCognitiveState) -> int:
+    """Tokens of the nine fields as `render_ccs` writes them, with four-digit constraint ids."""
+    return estimate_tokens(_render([(NO_ID, text) for text in ccs.constraints], ccs))
+
+
+def _render(rules: Iterable[tuple[str, str]], ccs: CompressedCognitiveState) -> Lines:
+    constraints = [f"[{pin_id}] {one_line(text)}" for pin_id, text in rules]
+    fields = [_items("constraints", constraints) or f"constraints: {NOTHING}"]
+    fields.append(_line("goal_orientation", one_line(ccs.goal_orientation) or NOTHING))
+    for name in _FREE_FIELDS:
+        value: str | list[str] | None = getattr(ccs, name)
+        if isinstance(value, list):
+            fields.append(_items(name, map(neutralise, value)))
+        else:
+            fields.append(_line(name, neutralise(value or "")))
+    return Lines("\n".join(field for field in fields if field))
+
+
+NOTHING: Final = "none"
+"""Shown where there is no constraint or no goal; other empty fields are left out."""
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name}: {value}" if value else ""
+
+
+def _items(name: str, items: Iterable[str]) -> str:
+    lines = [f"- {item}" for item in items if item]
+    return "\n".join([f"{name}:", *lines]) if lines else ""

@@ -1,0 +1,176 @@
+"""Find and redact secrets and personal data in text.
+
+Well-known patterns only (keys of large vendors, tokens, labelled passwords, private keys, e-mail
+addresses, phone and card numbers). It screens lessons and does not classify all personal data:
+names and postal addresses pass.
+
+Japanese has no spaces, so a number or a key may be next to a letter. With `re.ASCII`, "\\b" and
+"\\w" end a word where ASCII ends.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from acc_ace.core.text.patterns import lazy_pattern
+
+SCANNED_CHARACTERS = 100_000
+"""Maximum characters scanned; `redact` cuts off the rest, so no unscanned text is written."""
+
+
+class FindingKind(StrEnum):
+    """Why a span must not be stored."""
+
+    SECRET = "secret"  # noqa: S105 (a reason code, not a password)
+    PII = "pii"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A span of a text that must not be stored: `text[start:end]`."""
+
+    kind: FindingKind
+    label: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    kind: FindingKind
+    label: str
+    regex: re.Pattern[str]
+    needles: tuple[str, ...] = ("",)
+    """Folded texts, one of which every match holds: looking for them first takes a tenth."""
+
+
+_LABEL = (
+    r"(?:password|passwd|passphrase|pwd|secret|api[_ -]?key|access[_ -]?key|auth[_ -]?token|token"
+    r"|credentials?|パスワード|暗証番号|秘密鍵|認証情報|トークン|APIキー)"
+)
+_JAPANESE = r"[\u3040-\u30ff\u3400-\u9fff\uff66-\uff9f]"
+_MAIL = rf"(?:(?!{_JAPANESE})[\w.+-])"
+_HOST = rf"(?:(?!{_JAPANESE})[\w-])"
+_VALUE = r"[\"'`「]?(?=[^\s\"'`」]*[\d!@#$%^&*_+=/-])[^\s\"'`」、。]{6,}"
+
+
+# No "i" in what stands for a label: `re.IGNORECASE` knows more forms of it than folding does.
+_LABELS = (
+    *("pass", "pwd", "secret", "key", "token", "credent"),
+    *("パスワード", "暗証番号", "秘密鍵", "認証情報", "トークン", "キー"),
+)
+
+
+def _secret(label: str, regex: str, *needles: str, flags: int = re.ASCII) -> _Pattern:
+    return _Pattern(FindingKind.SECRET, label, lazy_pattern(regex, flags), needles)
+
+
+def _pii(label: str, regex: str, *needles: str, flags: int = 0) -> _Pattern:
+    return _Pattern(FindingKind.PII, label, lazy_pattern(regex, flags), needles or ("",))
+
+
+_PATTERNS: tuple[_Pattern, ...] = (
+    _secret(
+        "private key",
+        r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?:.{0,8000}?-----END [A-Z ]{0,40}PRIVATE KEY-----"
+        r"|.*)",
+        "-----begin ",
+        flags=re.DOTALL,
+    ),
+    _secret("google key", r"\bAIza[\w-]{30,}", "aiza"),
+    _secret("aws key", r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", "akia", "asia"),
+    _secret(
+        "api key",
+        r"\b(?:sk|pk|rk)[-_](?:[a-z]{2,10}[-_])*[A-Za-z0-9_-]{16,}",
+        *("sk-", "sk_", "pk-", "pk_", "rk-", "rk_"),
+    ),
+    _secret("github token", r"\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,})", "gh", "github"),
+    _secret("gitlab token", r"\bglpat-[\w-]{16,}", "glpat-"),
+    _secret("slack token", r"\bxox[abeprs]-[\w-]{10,}", "xox"),
+    _secret("jwt", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", "eyj"),
+    _secret(
+        "bearer token",
+        r"\bbearer\s+[\w.~+/-]{16,}=*",
+        "bearer",
+        flags=re.ASCII | re.IGNORECASE,
+    ),
+    _secret(
+        "url password",
+        r"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{1,100}:[^\s/@]{1,200}@",
+        "://",
+        flags=re.ASCII | re.IGNORECASE,
+    ),
+    _secret(
+        "password",
+        rf"{_LABEL}\s*(?:\bis\b|[:=：＝は])\s*{_VALUE}",
+        *_LABELS,
+        flags=re.IGNORECASE,
+    ),
+    _secret(
+        "password",
+        r"(?:password|passwd|passphrase|pwd|パスワード)\s*[:=：＝]\s*[^\s、。]{4,}",
+        *("pass", "pwd", "パスワード"),
+        flags=re.IGNORECASE,
+    ),
+    _pii("e-mail", rf"{_MAIL}{{1,64}}@{_HOST}{{1,63}}(?:\.{_HOST}{{1,63}}){{1,8}}", "@"),
+    # A Japanese name before or after the '@'.
+    _pii("e-mail", rf"[\w.+-]{{0,63}}{_JAPANESE}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}", "@"),
+    _pii(
+        "e-mail",
+        rf"{_MAIL}{{1,64}}@{_HOST}{{0,62}}{_JAPANESE}[\w-]{{0,62}}(?:\.[\w-]{{1,63}}){{1,8}}",
+        "@",
+    ),
+    _pii("card number", r"(?<![\w.-])\d(?:[ -]?\d){12,18}(?![\w-])", flags=re.ASCII),
+    _pii(
+        "phone number",
+        r"(?<![\w.-])(?:\+\d{1,3}[ -]?(?:\(\d{1,4}\)[ -]?)?\d{1,4}(?:[ -]?\d{2,4}){2,3}"
+        r"|\(\d{2,4}\)[ -]?\d{2,4}-\d{3,4}"
+        r"|0\d{1,4}-\d{1,4}-\d{3,4}"
+        r"|0[5789]0\d{8}"
+        r"|\d{3}[-. ]\d{3}[-. ]\d{4})(?![\w-])",
+        flags=re.ASCII,
+    ),
+)
+
+
+def find_sensitive(text: str) -> tuple[Finding, ...]:
+    """Secrets and personal data in a text, by position, without overlaps."""
+    scanned = text[:SCANNED_CHARACTERS]
+    folded = scanned.casefold()
+    found = [
+        Finding(pattern.kind, pattern.label, match.start(), match.end())
+        for pattern in _PATTERNS
+        if any(needle in folded for needle in pattern.needles)
+        for match in pattern.regex.finditer(scanned)
+        if pattern.label != "card number" or _luhn(match[0])
+    ]
+    return _without_overlaps(found)
+
+
+def redact(text: str) -> str:
+    """The text with every finding replaced by '[redacted: label]'."""
+    parts: list[str] = []
+    at = 0
+    for finding in find_sensitive(text):
+        parts += [text[at : finding.start], f"[redacted: {finding.label}]"]
+        at = finding.end
+    return "".join([*parts, text[at:SCANNED_CHARACTERS]])
+
+
+def _without_overlaps(findings: list[Finding]) -> tuple[Finding, ...]:
+    # The longest finding hides others with the same start.
+    kept: list[Finding] = []
+    for finding in sorted(findings, key=lambda item: (item.start, -item.end)):
+        if not kept or finding.start >= kept[-1].end:
+            kept.append(finding)
+        elif finding.end > kept[-1].end:
+            last = kept.pop()
+            kept.append(Finding(last.kind, last.label, last.start, finding.end))
+    return tuple(kept)
+
+
+def _luhn(text: str) -> bool:
+    """Whether the digits pass the Luhn check of payment cards."""
+    digits = [int(char) for char in text if char.isdigit()]
+    doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
+    return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0

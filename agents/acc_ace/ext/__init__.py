@@ -1,0 +1,1 @@
+"""Extensions: one folder each, that the core runs without; they register through `hooks`."""

@@ -1,0 +1,147 @@
+"""Learning after the answer, as durable jobs: submitted by a turn, run alongside later turns.
+
+Reflector and Curator are plain model calls without a session there, as in offline learning.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from types import TracebackType
+
+from google.adk.models import BaseLlm
+from pydantic import BaseModel
+
+from acc_ace.adk.answer_feedback import learning_roles
+from acc_ace.adk.structured_agent import DirectCompletion
+from acc_ace.config import Role
+from acc_ace.container import Container
+from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.errors import StoreError
+from acc_ace.ext.background.create_learning_queue import open_learning_worker
+from acc_ace.ext.background.job_execution import Learner
+from acc_ace.ext.background.learning_job import JobState, LearningJob
+from acc_ace.ext.background.learning_queue import LearningQueue, LearningWorker
+from acc_ace.ext.lab.offline_learning import Students
+from acc_ace.models.factory import build_model, priced_names
+from acc_ace.models.resilient import ResilientLlm
+from acc_ace.turn.algorithm import require
+from acc_ace.turn.structured_call import load_prompts
+from acc_ace.turn.turn_record import TurnRecord
+
+logger = logging.getLogger(__name__)
+
+_LOOK_S = 0.1
+
+
+class BackgroundLearning:
+    """The jobs of this process's turns, and the worker that runs jobs of any process."""
+
+    def __init__(
+        self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
+    ) -> None:
+        """Raises ConfigError for a model that cannot be used, or without background learning."""
+        self._container = container
+        chosen, settings = models or {}, container.settings
+        self._models = tuple(
+            chosen.get(role) or build_model(role, settings) for role in ("reflector", "curator")
+        )
+        learner = Learner(container, learning_roles(container, *self._models))
+        self._worker: LearningWorker = open_learning_worker(
+            container, learner.learn, on_stop=self._close_models
+        )
+
+    def start(self) -> None:
+        """Start running jobs, also those left by other processes. Raises ConfigError."""
+        self._worker.start()
+
+    async def submit(self, record: TurnRecord) -> None:
+        """Enqueue the job of a turn. Raises StoreError; the turn is then not learnt from."""
+        self.start()
+        await _queue(self._container).submit(_job_of(record))
+
+    async def pending(self) -> int:
+        """Number of waiting and running jobs of all processes. Raises StoreError."""
+        counts = await _queue(self._container).counts()
+        return counts[JobState.WAITING] + counts[JobState.RUNNING]
+
+    async def finish(self, wait_s: float) -> None:
+        """Wait until no job is left, at most `wait_s` seconds."""
+        with suppress(TimeoutError, StoreError):
+            async with asyncio.timeout(wait_s):
+                while True:
+                    if not await self.pending():
+                        return
+                    await asyncio.sleep(_LOOK_S)
+
+    async def stop(self) -> int:
+        """Stop; return the jobs left for the next start, -1 if unknown."""
+        await self._worker.stop(self._container.settings.limits.shutdown_grace_s)
+        try:
+            return await self.pending()
+        except StoreError as error:
+            logger.warning("learning_unknown code=%s", error.code)
+            return -1
+
+    async def _close_models(self) -> None:
+        for model in self._models:
+            if isinstance(model, ResilientLlm):
+                await model.aclose()
+
+
+def _queue(container: Container) -> LearningQueue:
+    return require(container.learning, "learning", "background learning")
+
+
+def _job_of(record: TurnRecord) -> LearningJob:
+    committed = require(record.entry, "entry", "background learning")
+    return LearningJob(
+        app=record.key.app,
+        user=record.key.user,
+        session=record.key.session,
+        turn=committed.state.turn,
+        invocation_id=record.invocation_id,
+        base_version=record.playbook.version if record.playbook else 0,
+    )
+
+
+STUDENTS: tuple[Role, ...] = ("generator", "reflector", "curator")
+"""The roles that offline learning calls."""
+
+
+class StudentModels:
+    """Opens the models of the settings, role by role, and closes them at the end."""
+
+    def __init__(
+        self,
+        container: Container,
+        *,
+        models: Mapping[Role, BaseLlm] | None = None,
+        answers: type[BaseModel] = GeneratorOutput,
+    ) -> None:
+        """`answers` is the schema of the Generator. Raises ConfigError for an unusable model."""
+        settings, chosen = container.settings, models or {}
+        self._container, self._answers = container, answers
+        self._models = {role: chosen.get(role) or build_model(role, settings) for role in STUDENTS}
+        container.spending.require_prices(priced_names(self._models.values()))
+
+    async def __aenter__(self) -> Students:
+        settings = self._container.settings
+        generator = self._models["generator"]
+        return Students(
+            generator=DirectCompletion(generator, self._answers, settings.generator),
+            generator_prompt=load_prompts().generator,
+            roles=learning_roles(
+                self._container, self._models["reflector"], self._models["curator"]
+            ),
+        )
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        for model in self._models.values():
+            if isinstance(model, ResilientLlm):
+                await model.aclose()

@@ -1,0 +1,177 @@
+"""Convert a document to the artifacts that store it, and read their ids.
+
+A JSONL document is read one record a line.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from pydantic import ValidationError
+
+from acc_ace.core.schemas.artifact import (
+    Artifact,
+    ArtifactKind,
+    DocumentForm,
+    DocumentPart,
+    DocumentRecord,
+)
+from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
+from acc_ace.errors import InputError
+from acc_ace.memory.chunking import chunks
+
+MAX_LINE = 4 * 1024 * 1024
+"""Characters of one line."""
+
+
+class Line(NamedTuple):
+    """A record, and the number of its line, from 1."""
+
+    number: int
+    record: DocumentRecord
+
+
+def records(blocks: Iterable[str], *, name: str) -> Iterator[Line]:
+    """The records of a document, in order; blank lines are passed over.
+
+    Raises InputError that names the document and the line: for what is no JSON object, has no
+    text, uses an id twice, is longer than MAX_LINE or no valid Unicode.
+    """
+    first: dict[str, int] = {}
+    for number, text in enumerate(_lines(blocks, name), start=1):
+        if not text.strip():
+            continue
+        record = _record(text, f"{name}, line {number}")
+        if record.id is not None and first.setdefault(record.id, number) != number:
+            raise InputError(
+                f"{name}, line {number}: id '{record.id}' is also on line {first[record.id]}; "
+                "give each record its own id"
+            )
+        yield Line(number, record)
+
+
+def _lines(blocks: Iterable[str], name: str) -> Iterator[str]:
+    """Lines end at a line feed alone: JSON allows other separators inside a text."""
+    started: list[str] = []
+    size = count = 0
+    for block in blocks:
+        first, *rest = block.split("\n")
+        for piece in rest:
+            yield "".join([*started, first])
+            count += 1
+            started, size, first = [], 0, piece
+        started.append(first)
+        size += len(first)
+        if size > MAX_LINE:
+            raise InputError(f"{name}, line {count + 1} is longer than {MAX_LINE} characters")
+    yield "".join(started)
+
+
+def _record(text: str, where: str) -> DocumentRecord:
+    try:
+        record = DocumentRecord.model_validate(json.loads(text))
+        "\n".join((record.content, record.id or "", record.source or "")).encode()
+    except ValidationError as error:
+        problem = error.errors()[0]
+        field = ".".join(str(part) for part in problem["loc"])
+        raise InputError(f"{where}: {f'{field}: ' if field else ''}{problem['msg']}") from error
+    except UnicodeEncodeError as error:
+        raise InputError(f"{where} holds half of a surrogate pair, not valid text") from error
+    except (ValueError, RecursionError) as error:
+        # Depth and length are the interpreter's to bound; its message would not help.
+        reason = error.msg if isinstance(error, json.JSONDecodeError) else "beyond measure"
+        raise InputError(f"{where} is not JSON ({reason})") from error
+    return record
+
+
+ANY_DOCUMENT = "part:"
+"""Prefix of the ids of all parts."""
+
+_AFTER_COLON = ";"
+"""The character after ':', so that it sorts after all ids with a prefix."""
+
+
+class Version(NamedTuple):
+    """One version of one document, as encoded in ids."""
+
+    document: str
+    version: str
+
+    @property
+    def prefix(self) -> str:
+        """Prefix of the ids of its parts."""
+        return f"{ANY_DOCUMENT}{self.document}:{self.version}:"
+
+    @property
+    def behind(self) -> str:
+        """A text that sorts after the ids of its parts and before those of any other."""
+        return self.prefix[:-1] + _AFTER_COLON
+
+    def part_id(self, number: int) -> str:
+        """Id of a part; ids sort as their numbers do."""
+        return f"{self.prefix}{number:08d}"
+
+    def group(self, tenant: Tenant) -> SessionKey:
+        """The session its parts are kept under, so that they go together."""
+        return SessionKey(*tenant, f"document:{self.document}:{self.version}")
+
+
+class Part(NamedTuple):
+    """A piece of a document's text."""
+
+    text: str
+    record: str | None = None
+    source: str | None = None
+    expires_at: datetime | None = None
+
+
+def document_key(name: str) -> str:
+    """The name as encoded in ids."""
+    return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def version_of(name: str, digest: str, *how: object) -> Version:
+    """The version of a document: its bytes, and how they are read and cut."""
+    seed = "\n".join(map(str, (digest, *how)))
+    return Version(document_key(name), hashlib.sha256(seed.encode()).hexdigest()[:16])
+
+
+def version_in(artifact_id: str) -> Version | None:
+    """The version that an id names, or None when it is no id of a part."""
+    if not artifact_id.startswith(ANY_DOCUMENT):
+        return None
+    pieces = artifact_id.split(":")
+    return Version(pieces[1], pieces[2]) if len(pieces) == 4 else None
+
+
+def parts_of(
+    text: Iterable[str], form: DocumentForm, *, name: str, max_tokens: int
+) -> Iterator[Part]:
+    """The parts of a document, in order. Raises InputError for a bad record."""
+    if form is DocumentForm.TEXT:
+        yield from map(Part, chunks(text, max_tokens=max_tokens))
+        return
+    for _, record in records(text, name=name):
+        for piece in chunks([record.content], max_tokens=max_tokens):
+            yield Part(piece, record.id, record.source, record.expires_at)
+
+
+def part_artifact(
+    part: Part, place: DocumentPart, version: Version, tenant: Tenant, *, at: datetime
+) -> Artifact:
+    """The artifact of a part. It is data of a document: it can set no rule."""
+    return Artifact(
+        artifact_id=version.part_id(place.part),
+        content=part.text,
+        source=part.source or f"{place.name}, part {place.part} of {place.parts}",
+        created_at=at,
+        tenant=tenant,
+        kind=ArtifactKind.DOCUMENT,
+        authority=Authority.RETRIEVED,
+        session=version.group(tenant).session,
+        turn=place.part,
+        expires_at=part.expires_at,
+        document=place,
+    )

@@ -1,0 +1,245 @@
+"""The Compressor role: the next cognitive state from x_t, the last state and the evidence.
+
+Lists have the newest facts first, and the oldest are dropped at the budget; a changed status
+replaces the old one. Rules and goal are copied verbatim; changes of them in x_t are proposed to
+the commit gate.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from acc_ace.core.gates.commands import parse_command
+from acc_ace.core.schemas.commit import ChangeKind, CompressorReply, RuleChange
+from acc_ace.core.text.normalize import language_of
+from acc_ace.core.text.rules.corrections import is_correction
+from acc_ace.core.text.rules.proposals import proposed_changes
+from acc_ace.core.text.sentences import split_clauses, split_sentences
+from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
+from acc_ace.ext.embedded.conflicts import asks_permission, find_conflict
+from acc_ace.ext.embedded.entities import find_entities
+from acc_ace.ext.embedded.gist import (
+    facts_of,
+    gist_of,
+    joined,
+    listed_options,
+    pick,
+    references,
+    referred_option,
+    said_and_answered,
+    within,
+    without_list,
+)
+from acc_ace.ext.embedded.phrases import Language
+from acc_ace.ext.embedded.relations import find_claim, find_relations, latest
+from acc_ace.ext.embedded.speech_acts import (
+    is_hedged,
+    next_step,
+    orders,
+    questions,
+)
+from acc_ace.ext.embedded.superseded_facts import corrected, latest_facts, same_matter
+from acc_ace.ext.embedded.text_match import terms_of, unique
+from acc_ace.ext.embedded.views import (
+    Evidence,
+    StateView,
+    evidence_of,
+    state_of,
+    turn_input_of,
+)
+
+_TRACE_TOKENS = 150
+_GIST_TOKENS = 95
+_ENTITY_TOKENS = 90
+_RELATION_TOKENS = 110
+_CUE_TOKENS = 50
+_UNCERTAIN_TOKENS = 70
+_OPTION_TOKENS = 16
+_ALL_OPTIONS_TOKENS = 90
+_ENDING = {ChangeKind.RELEASE, ChangeKind.AMEND}
+_OPTIONS = {"en": "Options: ", "ja": "選択肢："}
+_SAID = {"en": "Input: ", "ja": "入力："}
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """x_t with its proposed rule changes, the previous state, and the evidence."""
+
+    text: str
+    changes: Sequence[RuleChange]
+    previous: StateView
+    artifacts: Sequence[Evidence]
+
+    @property
+    def language(self) -> Language:
+        return language_of(self.text)
+
+
+def compress(inputs: Mapping[str, object]) -> CompressorReply:
+    """The state after x_t; reads `current_input`, `previous_state` and `artifacts`."""
+    current = turn_input_of(inputs.get("current_input"))
+    previous = state_of(inputs.get("previous_state"))
+    goal = previous.ccs.goal_orientation
+    changes = (
+        proposed_changes(current.text, previous.pins, has_goal=bool(goal))
+        if current.authority.may_rule
+        else []
+    )
+    turn = _Turn(
+        text=current.text,
+        changes=changes,
+        previous=previous,
+        artifacts=evidence_of(inputs.get("artifacts")),
+    )
+    return CompressorReply(
+        episodic_trace=_trace(turn),
+        semantic_gist=_gist(turn),
+        focal_entities=_entities(turn),
+        relational_map=_relations(turn),
+        goal_orientation=goal,
+        constraints=previous.ccs.constraints,
+        predictive_cue=_cue(turn),
+        uncertainty_signal=_uncertainty(turn),
+        retrieved_artifacts=references(turn.text, turn.artifacts),
+        rule_changes=changes,
+    )
+
+
+def offered_options(trace: str) -> list[str]:
+    """The options in an episodic trace of this engine."""
+    for mark in _OPTIONS.values():
+        _, found, tail = trace.partition(mark)
+        if found:
+            return listed_options(tail)
+    return listed_options(trace)
+
+
+def _trace(turn: _Turn) -> str:
+    tail = _options_tail(_options(turn), turn.language)
+    budget = max(20, _TRACE_TOKENS - estimate_tokens(tail) - 6)
+    said = _SAID[turn.language] + clip_tokens(" ".join(turn.text.split()), budget)
+    return f"{said} {tail}" if tail else said
+
+
+def _options_tail(options: Sequence[str], language: Language) -> str:
+    if not options:
+        return ""
+    each = min(_OPTION_TOKENS, _ALL_OPTIONS_TOKENS // len(options) - 3)
+    numbered = (
+        f"{number}) {clip_tokens(option, each)}" for number, option in enumerate(options, start=1)
+    )
+    return _OPTIONS[language] + "; ".join(numbered)
+
+
+def _options(turn: _Turn) -> list[str]:
+    """The latest options: of x_t, else of the previous answer, else of the state until chosen."""
+    reported = listed_options(turn.text)
+    if reported:
+        return reported
+    for artifact in turn.artifacts:
+        _, answer = said_and_answered(artifact.content)
+        if artifact.kind == "turn" and (offered := listed_options(answer)):
+            return offered
+        if artifact.kind == "turn":
+            break
+    trace = turn.previous.ccs.episodic_trace
+    was_chosen = referred_option(trace) is not None
+    return [] if was_chosen and referred_option(turn.text) is None else offered_options(trace)
+
+
+def _gist(turn: _Turn) -> str:
+    known = split_sentences(turn.previous.ccs.semantic_gist)
+    reported = [item for item in facts_of(turn.text) if not is_hedged(item)]
+    if is_correction(turn.text):
+        known = corrected(reported, known)
+    facts = latest_facts([*reversed(reported), *known])
+    lasting = _lasting(facts)
+    kept = within(sorted(facts, key=lambda item: item not in lasting), _GIST_TOKENS)
+    return joined(item for item in facts if item in kept)
+
+
+def _lasting(facts: Sequence[str]) -> list[str]:
+    """Facts about a named entity, which are kept longer than others.
+
+    So are newer facts about the same matter; otherwise only the outdated ones would be left.
+    """
+    named = [item for item in facts if find_entities(item)]
+    return [item for item in facts if item in named or any(same_matter(item, n) for n in named)]
+
+
+def _entities(turn: _Turn) -> list[str]:
+    reported = [str(entity) for entity in find_entities(turn.text)]
+    wanted = terms_of(turn.text)
+    recalled = [
+        str(entity)
+        for artifact in turn.artifacts
+        if terms_of(artifact.content) & wanted
+        for entity in find_entities(gist_of(artifact.content, turn.text, tokens=60))
+    ]
+    return within(unique([*reported, *turn.previous.ccs.focal_entities, *recalled]), _ENTITY_TOKENS)
+
+
+def _relations(turn: _Turn) -> list[str]:
+    reported = reversed(find_relations(turn.text))
+    seen = (
+        item
+        for artifact in turn.artifacts
+        if artifact.kind == "tool_result"
+        for item in find_relations(artifact.content)[:2]
+    )
+    return within(latest([*reported, *turn.previous.ccs.relational_map, *seen]), _RELATION_TOKENS)
+
+
+def _cue(turn: _Turn) -> str | None:
+    """The first announcement, order or question of x_t that no constraint forbids."""
+    if parse_command(turn.text) is not None:
+        return None
+    constraints = [*turn.previous.ccs.constraints, *_new_rules(turn)]
+    number = referred_option(turn.text)
+    chosen = pick(_options(turn), number) if number else None
+    if chosen and find_conflict(chosen, constraints):
+        return None  # "Do the second option" does not show which action it means.
+    announced, spoken = next_step(turn.text), without_list(turn.text)
+    # A release or amendment of a rule needs the user's confirmation; it is no next step.
+    asked = [change.quote for change in turn.changes if change.kind in _ENDING]
+    for said in (*([announced] if announced else []), *orders(spoken)):
+        step = _still_to_do(said, asked)
+        if step and find_conflict(step, constraints) is None:
+            return clip_tokens(step, _CUE_TOKENS)
+    for question in questions(spoken):
+        if not (asks_permission(question) and find_conflict(question, constraints)):
+            return clip_tokens(question, _CUE_TOKENS)
+    return None
+
+
+def _new_rules(turn: _Turn) -> list[str]:
+    return [change.quote for change in turn.changes if change.kind is ChangeKind.ADD]
+
+
+def _still_to_do(step: str, ending: Sequence[str]) -> str:
+    """The first clause of a step that ends no rule; '' if all clauses do."""
+    if not any(quote in step or step in quote for quote in ending):
+        return step
+    clauses = split_clauses(step)
+    left = (item for item in clauses if not any(item in quote or quote in item for quote in ending))
+    return next(left, "")
+
+
+def _uncertainty(turn: _Turn) -> str:
+    """Open points of x_t, then earlier ones that x_t does not answer."""
+    text = turn.text
+    claims = [claim for item in split_sentences(text) if (claim := find_claim(item))]
+    hedged = [item for item in split_sentences(text) if is_hedged(item)]
+    # A question of x_t is answered in this turn, so it is open only until the next one.
+    asked = questions(text)[:1]
+    answered = terms_of(" ".join(facts_of(text)))
+    before = [
+        item
+        for item in split_sentences(turn.previous.ccs.uncertainty_signal)
+        if not item.endswith(("?", "？")) and not _answers(answered, item)
+    ]
+    return joined(within(unique([*asked, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))
+
+
+def _answers(reported: frozenset[str], item: str) -> bool:
+    wanted = terms_of(item)
+    return bool(wanted) and len(reported & wanted) / len(wanted) >= 0.6

@@ -1,0 +1,244 @@
+"""The Reflector role: what went right or wrong, from feedback, errors, corrections and praise.
+
+A lesson is general, without names and facts of a single case.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from acc_ace.core.schemas.reflection import BulletTag, Reflection, Tag
+from acc_ace.core.text.normalize import language_of
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.rules.corrections import is_correction
+from acc_ace.ext.embedded.conflicts import find_conflict, intents
+from acc_ace.ext.embedded.entities import find_entities
+from acc_ace.ext.embedded.phrases import Language, say
+from acc_ace.ext.embedded.speech_acts import is_praise
+from acc_ace.ext.embedded.text_match import actions_in, terms_of
+from acc_ace.ext.embedded.views import (
+    BulletView,
+    StateView,
+    bullets_of,
+    items_of,
+    mapping_of,
+    state_of,
+    text_of,
+    turn_input_of,
+)
+from acc_ace.ext.lab.learning_plan import score_answer
+
+_KINDS: dict[str, tuple[str, str]] = {
+    "server": ("server", "サーバー"),
+    "service": ("service", "サービス"),
+    "person": ("person", "人物"),
+    "team": ("team", "部署"),
+    "time": ("date or time", "日時"),
+    "money": ("amount of money", "金額"),
+    "percent": ("figure", "数値"),
+    "version": ("version", "バージョン"),
+    "ticket": ("ticket", "チケット"),
+    "error": ("error", "エラー"),
+    "file": ("file", "ファイル"),
+}
+_ACTIONS: dict[str, tuple[str, str]] = {
+    "restart": ("a restart", "再起動"),
+    "rollback": ("a rollback", "ロールバック"),
+    "failover": ("a failover", "切り替え"),
+    "scale": ("more capacity", "増強"),
+    "deploy": ("a new release", "リリース"),
+    "delete": ("a clean-up", "削除"),
+    "disable": ("switching the feature off", "無効化"),
+    "change": ("a configuration change", "設定変更"),
+}
+"""Actions that make a lesson, the most specific first."""
+
+_INSTRUCTION = lazy_pattern(
+    r"(?:Avoid|Drink|Eat|Heal with|Keep (?:off|away from)|Look for) [\w ,'-]{2,80}\."
+)
+"""One short sentence that says what to do."""
+
+
+class Verdict(Enum):
+    """The verdict of feedback on an answer."""
+
+    NONE = "none"
+    GOOD = "good"
+    BAD = "bad"
+
+
+@dataclass(frozen=True)
+class _Turn:
+    text: str
+    language: Language
+    state: StateView
+    failed: tuple[str, ...]
+    worked: bool
+    bullets: tuple[BulletView, ...]
+    previous: tuple[BulletView, ...]
+    verdict: Verdict
+    right: str
+    """The right answer or the comment in the feedback."""
+    may_correct: bool
+
+
+@dataclass(frozen=True)
+class _Finding:
+    error: str = ""
+    cause: str = ""
+    approach: str = ""
+    insight: str = ""
+    tag: Tag = "neutral"
+    corrects: bool = False
+
+
+def reflect(inputs: Mapping[str, object]) -> Reflection:
+    """The reflection on a turn.
+
+    Reads `current_input`, `state`, `generation`, `tool_results`, `used_bullets`,
+    `previous_turn` and `feedback`. Feedback on the answer takes precedence. A correction concerns
+    the previous answer; its lesson is general and never repeats the case.
+    """
+    turn = _read(inputs)
+    finding = _finding(turn)
+    taught = "learnt" if finding.insight else "nothing_learnt"
+    return Reflection(
+        reasoning=finding.error or say(taught, turn.language),
+        error_identification=finding.error,
+        root_cause_analysis=finding.cause,
+        correct_approach=finding.approach,
+        key_insight=finding.insight,
+        bullet_tags=[BulletTag(id=bullet.id, tag=finding.tag) for bullet in turn.bullets],
+        corrects_previous=finding.corrects,
+        previous_bullet_tags=_previous_tags(turn) if finding.corrects else [],
+    )
+
+
+def _read(inputs: Mapping[str, object]) -> _Turn:
+    current = turn_input_of(inputs.get("current_input"))
+    results = [mapping_of(item) for item in items_of(inputs.get("tool_results"))]
+    failed = tuple(text_of(item.get("name")) for item in results if item.get("is_error"))
+    return _Turn(
+        text=current.text,
+        language=language_of(current.text),
+        state=state_of(inputs.get("state")),
+        failed=failed,
+        worked=len(results) > len(failed),
+        bullets=tuple(bullets_of(inputs.get("used_bullets"))),
+        previous=tuple(bullets_of(mapping_of(inputs.get("previous_turn")).get("used_bullets"))),
+        verdict=_verdict_of(inputs.get("generation"), inputs.get("feedback")),
+        right=_right(inputs.get("feedback")),
+        may_correct=current.authority.may_rule,
+    )
+
+
+def _finding(turn: _Turn) -> _Finding:
+    """The most important signal of the turn: feedback, a failure, a correction, or a success."""
+    if turn.verdict is not Verdict.NONE:
+        return _on_verdict(turn)
+    if turn.failed:
+        return _on_failure(turn.failed[0] or "tool", turn.language)
+    if turn.may_correct and is_correction(turn.text):
+        return _on_correction(turn)
+    if _pressed(turn):
+        return _Finding(insight=say("lesson_of_pressure", turn.language), tag="helpful")
+    if is_praise(turn.text):
+        return _Finding(insight=_lesson_of_success(turn), tag="helpful")
+    return _Finding(tag="helpful" if turn.worked else "neutral")
+
+
+def _on_verdict(turn: _Turn) -> _Finding:
+    """Tag the used bullets by the verdict; the right answer also gives a lesson."""
+    if turn.verdict is Verdict.GOOD:
+        return _Finding(tag="helpful")
+    error = say("judged_wrong", turn.language)
+    if not turn.right:
+        return _Finding(error=error, tag="harmful")
+    return replace(_correction(turn.right, turn.language), error=error, tag="harmful")
+
+
+def _on_failure(tool: str, language: Language) -> _Finding:
+    return _Finding(
+        error=say("error_of_tool", language, tool=tool),
+        cause=say("cause_of_tool_error", language),
+        approach=say("approach_to_tool_error", language),
+        insight=say("lesson_of_tool_error", language, tool=tool),
+    )
+
+
+def _on_correction(turn: _Turn) -> _Finding:
+    return replace(_correction(turn.text, turn.language), corrects=True)
+
+
+def _correction(right: str, language: Language) -> _Finding:
+    """The general lesson of a right answer: names only its kind, never the value.
+
+    A right answer that is an instruction and names nobody is the lesson itself.
+    """
+    kind = next((entity.kind for entity in find_entities(right)), "")
+    instruction = right if not kind and _INSTRUCTION.fullmatch(right) else ""
+    english, japanese = _KINDS.get(kind, ("fact", "事実"))
+    what = japanese if language == "ja" else english
+    return _Finding(
+        error=say("error_of_answer", language),
+        cause=say("cause_of_wrong_answer", language),
+        approach=say("approach_to_wrong_answer", language),
+        insight=instruction or say("lesson_of_correction", language, what=what),
+    )
+
+
+def _lesson_of_success(turn: _Turn) -> str:
+    """The lesson of an action that worked; '' if the praise names no known action."""
+    named = actions_in(turn.text)
+    names = next((names for action, names in _ACTIONS.items() if action in named), None)
+    if names is None:
+        return ""
+    what = names[1] if turn.language == "ja" else names[0]
+    return say("lesson_of_success", turn.language, what=what)
+
+
+def _pressed(turn: _Turn) -> bool:
+    """Whether x_t requests something that an active constraint forbids."""
+    rules = turn.state.ccs.constraints
+    return any(find_conflict(wanted, rules) is not None for wanted in intents(turn.text))
+
+
+def _previous_tags(turn: _Turn) -> list[BulletTag]:
+    """Tags of the corrected answer's bullets: harmful if the correction shares terms with them."""
+    words = terms_of(turn.text)
+    return [
+        BulletTag(id=bullet.id, tag="harmful" if terms_of(bullet.content) & words else "neutral")
+        for bullet in turn.previous
+    ]
+
+
+def _right(feedback: object) -> str:
+    """The newest ground truth in the feedback, or the newest comment."""
+    pieces = [mapping_of(item) for item in items_of(feedback)]
+    said = [text_of(item.get(name)) for name in ("comment", "ground_truth") for item in pieces]
+    return next(filter(None, reversed(said)), "")
+
+
+def _verdict_of(generation: object, feedback: object) -> Verdict:
+    """The verdict of the newest feedback with one."""
+    answer = text_of(mapping_of(generation).get("final_answer"))
+    verdicts = [_verdict(answer, mapping_of(item)) for item in items_of(feedback)]
+    said = [verdict for verdict in verdicts if verdict is not Verdict.NONE]
+    return said[-1] if said else Verdict.NONE
+
+
+def _verdict(answer: str, item: Mapping[str, object]) -> Verdict:
+    """Precedence: ground truth, reward, thumbs, comment."""
+    if truth := text_of(item.get("ground_truth")):
+        # A partly right list does not prove that the lessons behind it were right.
+        return Verdict.GOOD if score_answer(answer, truth) == 1 else Verdict.BAD
+    reward = item.get("reward")
+    if isinstance(reward, int | float) and reward:
+        return Verdict.GOOD if reward > 0 else Verdict.BAD
+    thumbs = text_of(item.get("thumbs"))
+    if thumbs in {"up", "down"}:
+        return Verdict.GOOD if thumbs == "up" else Verdict.BAD
+    comment = text_of(item.get("comment"))
+    if is_praise(comment):
+        return Verdict.GOOD
+    return Verdict.BAD if is_correction(comment) else Verdict.NONE

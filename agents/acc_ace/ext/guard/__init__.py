@@ -1,0 +1,1 @@
+"""Judges tool calls against the rules in force, before they run."""

@@ -1,0 +1,199 @@
+"""When a rule holds: hours, days and dates that it names, and whether a moment lies within."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta
+from typing import Any, Final
+
+from acc_ace.core.text.dates.dates_ja import WEEKDAYS
+from acc_ace.core.text.dates.periods import named_periods
+from acc_ace.core.text.normalize import normalise
+from acc_ace.core.text.patterns import lazy_pattern
+
+_EN_DAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_CLOCK: Final = (
+    r"(?:noon|midnight|正午|(?:午前|午後)?\d{1,2}(?::\d{2}|時半|時(?:\d{1,2}分)?)?"
+    r"\s*(?:am|pm|a\.m\.|p\.m\.)?)"
+)
+_RANGE: Final = lazy_pattern(
+    rf"(?:between|from)?\s*(?<![\d-])(?P<a>{_CLOCK})"
+    rf"\s*(?:and|to|until|[-–~〜～]|から)\s*(?P<b>{_CLOCK})(?![\d年月-])"
+)
+_HOUR_MARK: Final = lazy_pattern(r":\d\d|時|am\b|pm\b|a\.m|p\.m|noon|midnight|正午|hours")
+_AFTER: Final = lazy_pattern(
+    rf"\b(?:after|past|later than)\s+(?P<a>{_CLOCK})|(?P<b>{_CLOCK})(?:以降|過ぎ|より後)"
+)
+_BEFORE: Final = lazy_pattern(rf"\bbefore\s+(?P<a>{_CLOCK})|(?P<b>{_CLOCK})(?:より前|以前|前)")
+_UNTIL: Final = lazy_pattern(
+    rf"\b(?:until|till|by|no later than|latest)\s+(?P<a>{_CLOCK})|(?P<b>{_CLOCK})まで"
+)
+_BUSINESS: Final = lazy_pattern(
+    r"\b(?:business|office|working|opening) hours\b|営業時間|業務時間|勤務時間"
+)
+_NIGHT: Final = lazy_pattern(r"\b(?:at night|overnight|during the night)\b|夜間|深夜")
+_WEEKEND: Final = lazy_pattern(r"\bweekends?\b|週末|土日")
+_WEEKDAY: Final = lazy_pattern(r"\b(?:week|school|working|business) ?days?\b|平日")
+_A_DAY: Final = rf"({'|'.join(_EN_DAYS)})"
+_EN_DAY: Final = lazy_pattern(rf"\b{_A_DAY}(?:days?|sdays?|nesdays?|rsdays?|urdays?|s)?\b")
+_EN_SPAN: Final = lazy_pattern(rf"\b{_A_DAY}\w*\s*(?:-|–|to)\s*{_A_DAY}\w*")
+_JA_DAY: Final = lazy_pattern(rf"([{WEEKDAYS}])曜日?")
+_BEFORE_DATE: Final = lazy_pattern(r"\bbefore\b|\buntil\b|より前|まで(?:は)?|前に")
+_AFTER_DATE: Final = lazy_pattern(r"\bafter\b|\bfrom\b|以降|より後")
+_YEAR: Final = lazy_pattern(r"\b\d{4}\b|\d{4}年")
+_ISO: Final = lazy_pattern(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
+_CLOCK_VALUE: Final = lazy_pattern(r"^\d{1,2}:\d\d$")
+
+_LIFETIME: Final = timedelta(days=50 * 365)
+"""Dates are read as if said so much later, since those of the future are read as none."""
+
+
+@dataclass(frozen=True)
+class Window:
+    """When a rule speaks of: days of the week, minutes of the day, an end or a begin for good."""
+
+    days: frozenset[int] | None = None
+    hours: tuple[int, int] | None = None
+    before: datetime | None = None
+    after: datetime | None = None
+    until: int | None = None
+    """Minute of the day after which an argument is too late."""
+
+    def holds(self, at: datetime) -> bool:
+        """Whether the moment lies within."""
+        if (self.before and at >= self.before) or (self.after and at < self.after):
+            return False
+        if self.days is not None and at.weekday() not in self.days:
+            return False
+        return self.hours is None or _within(at.hour * 60 + at.minute, self.hours)
+
+
+def window_of(rule: str, at: datetime) -> tuple[Window | None, str]:
+    """The window that a rule names, and the rule without the words of time."""
+    text = normalise(rule)
+    if _YEAR.search(text):
+        return _dated(text, at)
+    days, rest = _days(text)
+    hours, until, rest = _hours(rest)
+    if _BUSINESS.search(rest):
+        rest = _BUSINESS.sub(" ", rest)
+        hours = hours or (9 * 60, 18 * 60)
+        days = days or frozenset(range(5))
+    if _NIGHT.search(rest):
+        rest, hours = _NIGHT.sub(" ", rest), hours or (22 * 60, 6 * 60)
+    if days is None and hours is None and until is None:
+        return None, text
+    return Window(days, hours, until=until), rest
+
+
+def moments(args: Mapping[str, Any], at: datetime) -> list[datetime]:
+    """The moments that a call is about: those among its arguments, else now."""
+    found = [moment for value in args.values() if (moment := _moment(value, at)) is not None]
+    return found or [at]
+
+
+def minutes_of(args: Mapping[str, Any], at: datetime) -> list[int]:
+    """Times of day among the arguments, in minutes."""
+    found = [_moment(value, at) for value in args.values()]
+    return [moment.hour * 60 + moment.minute for moment in found if moment]
+
+
+def day_named(args: Mapping[str, Any]) -> frozenset[int]:
+    """Days of the week that an argument is."""
+    values = [normalise(value) for value in args.values() if isinstance(value, str)]
+    return frozenset(day for value in values if len(value) <= 12 for day in _days(value)[0] or ())
+
+
+def _moment(value: object, at: datetime) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    if _ISO.match(value):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            return None
+        return moment if moment.tzinfo else moment.replace(tzinfo=at.tzinfo)
+    if _CLOCK_VALUE.match(value):
+        hour, minute = (int(part) for part in value.split(":"))
+        if hour < 24 and minute < 60:
+            return datetime.combine(at.date(), time(hour, minute), at.tzinfo)
+    return None
+
+
+def _dated(text: str, at: datetime) -> tuple[Window | None, str]:
+    periods = named_periods(text, at + _LIFETIME)
+    if not periods:
+        return None, text
+    begin, end = periods[0].start, periods[-1].end
+    zone = UTC if re.search(r"\b(?:gmt|utc)\b", text) else at.tzinfo
+    begin, end = begin.replace(tzinfo=zone), end.replace(tzinfo=zone)
+    clock = re.search(r"\b\d{1,2}:\d\d\b|\d{1,2}時半?", text)
+    if clock is not None:
+        minute = _minute(clock.group())
+        begin = begin.replace(hour=minute // 60 % 24, minute=minute % 60)
+    if _BEFORE_DATE.search(text):
+        return Window(before=begin), _without_date(text)
+    if _AFTER_DATE.search(text):
+        return Window(after=begin if clock else end), _without_date(text)
+    return Window(after=begin, before=end), _without_date(text)
+
+
+def _without_date(text: str) -> str:
+    plain = re.sub(
+        r"\d{4}年\d{1,2}月(?:\d{1,2}日)?|\d{1,2}時半?|\d{1,2}:\d\d|\b(?:gmt|utc)\b", " ", text
+    )
+    plain = re.sub(r"\b\d{1,2}(?:st|nd|rd|th)? [a-z]+ \d{4}|\b[a-z]+ \d{1,2},? \d{4}", " ", plain)
+    return re.sub(r"\b(?:before|after|until|from)\b|より前に?|以降", " ", plain)
+
+
+def _days(text: str) -> tuple[frozenset[int] | None, str]:
+    found: set[int] = set()
+    for span in _EN_SPAN.finditer(text):
+        first, last = _EN_DAYS.index(span[1]), _EN_DAYS.index(span[2])
+        found.update((first + step) % 7 for step in range((last - first) % 7 + 1))
+    rest = _EN_SPAN.sub(" ", text)
+    found.update(_EN_DAYS.index(day[1]) for day in _EN_DAY.finditer(rest))
+    found.update(WEEKDAYS.index(day[1]) for day in _JA_DAY.finditer(rest))
+    if _WEEKEND.search(rest):
+        found.update((5, 6))
+    if _WEEKDAY.search(rest):
+        found.update(range(5))
+    for pattern in (_EN_DAY, _JA_DAY, _WEEKEND, _WEEKDAY):
+        rest = pattern.sub(" ", rest)
+    return (frozenset(found) if found else None), rest
+
+
+def _hours(text: str) -> tuple[tuple[int, int] | None, int | None, str]:
+    for span in _RANGE.finditer(text):
+        if _HOUR_MARK.search(span.group()) or _HOUR_MARK.search(text):
+            rest = f"{text[: span.start()]} {text[span.end() :]}"
+            return (_minute(span["a"]), _minute(span["b"])), None, rest
+    for pattern, to_end in ((_AFTER, True), (_BEFORE, False)):
+        found = pattern.search(text)
+        if found is not None and _HOUR_MARK.search(found.group()):
+            minute = _minute(found["a"] or found["b"])
+            hours = (minute, 24 * 60) if to_end else (0, minute)
+            return hours, None, pattern.sub(" ", text)
+    found = _UNTIL.search(text)
+    if found is not None and _HOUR_MARK.search(found.group()):
+        return None, _minute(found["a"] or found["b"]), _UNTIL.sub(" ", text)
+    return None, None, text
+
+
+def _minute(clock: str) -> int:
+    if "noon" in clock or "正午" in clock:
+        return 12 * 60
+    if "midnight" in clock:
+        return 0
+    numbers = [int(number) for number in re.findall(r"\d+", clock)]
+    hour, minute = numbers[0], numbers[1] if len(numbers) > 1 else 30 if "半" in clock else 0
+    if ("p" in clock or "午後" in clock) and hour < 12:
+        hour += 12
+    return hour * 60 + minute
+
+
+def _within(minute: int, hours: tuple[int, int]) -> bool:
+    begin, end = hours
+    if begin <= end:
+        return begin <= minute < end
+    return minute >= begin or minute < end

@@ -1,0 +1,183 @@
+"""The plan of an offline run: the held-out split, sample order, scoring, and best version.
+
+Each question is answered from the playbook alone and scored against its ground truth: numbers
+by value, lists item by item.
+"""
+
+import hashlib
+import json
+import math
+import random
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from acc_ace.core.playbook.selection import select_bullets
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.bullet import clean_id
+from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.input_checks import take_input
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.prompt import Prompt
+from acc_ace.ext.background.learning_job import HeldoutScore, RunOptions, Sample
+from acc_ace.turn.structured_call import (
+    Completion,
+    StructuredResult,
+    input_value,
+    parser,
+    state_value,
+    structured_call,
+)
+
+LEAST_ANSWERED = 0.9
+"""Share of the held-out samples that must be answered for a score to count."""
+
+
+class Split(NamedTuple):
+    """Training samples, and held-out samples used only for scoring."""
+
+    train: tuple[Sample, ...]
+    heldout: tuple[Sample, ...]
+
+
+def split(samples: Sequence[Sample], options: RunOptions) -> Split:
+    """Split the samples by the seed; at least one is for training.
+
+    Samples of the same text stay on one side, to keep training data out of the test.
+    """
+    texts = list(dict.fromkeys(sample.text for sample in samples))
+    random.Random(f"split:{options.seed}").shuffle(texts)  # noqa: S311 (a split, no secret)
+    count = min(round(len(texts) * options.heldout), len(texts) - 1)
+    if options.heldout and count == 0 and len(texts) > 1:
+        count = 1
+    apart = set(texts[:count])
+    return Split(
+        tuple(sample for sample in samples if sample.text not in apart),
+        tuple(sample for sample in samples if sample.text in apart),
+    )
+
+
+def order(count: int, options: RunOptions, epoch: int) -> list[int]:
+    """The sample order of an epoch (from 0), determined by the seed."""
+    positions = list(range(count))
+    random.Random(f"{options.seed}:{epoch}").shuffle(positions)  # noqa: S311 (an order, no secret)
+    return positions
+
+
+def run_name(samples: Sequence[Sample], options: RunOptions) -> str:
+    """A run's name: 12 hexadecimal digits, hashed from its options and samples."""
+    text = json.dumps(
+        [options.model_dump(mode="json"), [[s.text, s.target] for s in samples]],
+        ensure_ascii=False,
+        sort_keys=True,
+    )
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def best(scores: Sequence[HeldoutScore]) -> HeldoutScore | None:
+    """The best version; the oldest on a tie, so nothing changes without a gain.
+
+    None when any score is invalid: no held-out samples, or too many unanswered.
+    """
+    if not scores or any(not _counts(score) for score in scores):
+        return None
+    return max(scores, key=lambda score: (score.score, -score.epoch))
+
+
+def _counts(score: HeldoutScore) -> bool:
+    return score.samples > 0 and score.answered >= LEAST_ANSWERED * score.samples
+
+
+ALONE = CommittedState(turn=2)
+"""The state of a standalone question; turn 2, so that the model does not greet a new user."""
+
+
+async def predict(
+    text: str, playbook: Playbook, *, completion: Completion, prompt: Prompt, limits: Limits
+) -> StructuredResult[GeneratorOutput]:
+    """The Generator's answer; the value is None when the model failed.
+
+    Unknown bullet ids in the answer are dropped. At most `1 + limits.repairs` model
+    calls. Raises InputTooLargeError for a text beyond its budget, InputError for a blank one.
+    """
+    taken = take_input(text, Authority.USER, limits)
+    shown = select_bullets(playbook, taken.text, max_tokens=limits.playbook_prompt_tokens)
+    inputs = {
+        "playbook": playbook.as_prompt(shown),
+        "state": state_value(ALONE),
+        "warnings": [],
+        "current_input": input_value(taken),
+    }
+    with_input = replace(prompt, inputs=(*prompt.inputs, "current_input"))
+    asked = await structured_call(
+        completion, with_input, inputs, parser(GeneratorOutput), repairs=limits.repairs
+    )
+    if asked.value is None:
+        return asked
+    known = {bullet.id for bullet in shown}
+    used = [name for name in dict.fromkeys(map(clean_id, asked.value.bullet_ids)) if name in known]
+    return replace(asked, value=asked.value.model_copy(update={"bullet_ids": used}))
+
+
+def question(text: str) -> TurnInput:
+    """x_t of a standalone question."""
+    return TurnInput(text=text)
+
+
+_NUMBER = lazy_pattern(r"[-+]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d{1,3})?|[-+]?\.\d+")
+_HALF_A_CENT = 0.005
+_MAX_CHARS = 8_000
+
+
+def score_answer(answer: str, target: str) -> float:
+    """The share of `target` that `answer` has right, 0 to 1.
+
+    A single number is compared by value at two decimals; a comma-separated list item by item, in
+    order; other text ignoring case, width and surrounding punctuation. In an answer with words
+    around numbers the last number counts.
+    """
+    wanted = _number(target)
+    if wanted is not None:
+        found = _last_number(answer)
+        return float(found is not None and same_number(found, wanted))
+    items = _items(target)
+    given = _items(answer)
+    if len(items) > 1:
+        return sum(a == b for a, b in zip(given, items, strict=False)) / len(items)
+    return float(bool(items) and bool(given) and items[0] == given[0])
+
+
+def same_number(one: float, other: float) -> bool:
+    """Whether two numbers are the same at two decimals."""
+    if math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9):
+        return True
+    return abs(one - other) <= _HALF_A_CENT * (1 + 1e-9)
+
+
+def _number(text: str) -> float | None:
+    """The value of a text that is one number, or None."""
+    plain = unicodedata.normalize("NFKC", text[:_MAX_CHARS]).strip()
+    return _value(plain) if _NUMBER.fullmatch(plain) else None
+
+
+def _last_number(text: str) -> float | None:
+    plain = unicodedata.normalize("NFKC", text[:_MAX_CHARS])
+    found = _NUMBER.findall(plain)
+    return _value(found[-1]) if found else None
+
+
+def _value(text: str) -> float | None:
+    value = float(text.replace(",", ""))
+    return value if math.isfinite(value) else None
+
+
+def _items(text: str) -> list[str]:
+    """The comma-separated items of a text, folded."""
+    plain = unicodedata.normalize("NFKC", text[:_MAX_CHARS]).casefold()
+    items = re.split(r"[,、，\n]", plain)
+    return [item.strip(" \t\"'`.。「」*") for item in items if item.strip(" \t\"'`.。「」*")]

@@ -1,0 +1,1 @@
+"""Recall by meaning: embedders, and their vectors beside the artifacts."""

@@ -1,0 +1,128 @@
+"""Core Thinker (component 1): the Generator, asked for a Plan.
+
+One structured reply holds the reflection on the last tick and the plan of this one. The request
+has the stable text first and is bounded: excerpts of playbook and logs, a state, slots.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from acc_ace.config import EMBEDDED_MODEL, Settings
+from acc_ace.core.playbook.selection import select_bullets
+from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.bullet import Bullet, clean_id
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.normalize import one_line
+from acc_ace.core.text.prompt import NOTHING, Lines, Prompt, load_prompt
+from acc_ace.core.text.tokens import clip_tokens
+from acc_ace.ext.survivor.survival import Plan
+from acc_ace.model_settings import POLICY_MODEL
+from acc_ace.turn.structured_call import (
+    Completion,
+    input_value,
+    parser,
+    state_value,
+    structured_call,
+)
+from acc_ace.turn.turn_record import TurnRecord
+
+LOG: Final = "log:"
+"""Sources of log artifacts start with it, as 'log:alert'."""
+
+_LOG_TOKENS, _REFLECTION_TOKENS = 120, 120
+
+
+@lru_cache(maxsize=1)
+def thinker_prompt() -> Prompt:
+    """The prompt of the role. Raises PromptError when it cannot be read."""
+    return load_prompt(Path(__file__).parent / "prompts" / "thinker.md")
+
+
+def thinker_settings(settings: Settings) -> Settings:
+    """The settings with `embedded/policy` as the Generator where it would be `embedded/rules`."""
+    block = settings.generator
+    changes = {}
+    if settings.model_name("generator") == EMBEDDED_MODEL:
+        changes["model"] = POLICY_MODEL
+    if block.fallback == EMBEDDED_MODEL:
+        changes["fallback"] = POLICY_MODEL
+    return settings.model_copy(update={"generator": block.model_copy(update=changes)})
+
+
+class Moment(NamedTuple):
+    """What the thinker is shown beside the turn, and the plan in case that no model answers."""
+
+    slots: str
+    candidates: Sequence[str]
+    reflection: str
+    fallback: Callable[[], Plan]
+
+
+class CoreThinker:
+    """Asks a model for plans; shows it at most `bullets` bullets of `bullet_chars` characters."""
+
+    def __init__(
+        self, completion: Completion, limits: Limits, *, bullets: int = 10, bullet_chars: int = 160
+    ) -> None:
+        self._completion, self._limits = completion, limits
+        self._bullets, self._bullet_chars = bullets, bullet_chars
+
+    async def think(self, record: TurnRecord, moment: Moment) -> Plan:
+        """A plan for the turn of the record, which counts what it cost.
+
+        When the model is silent, or its replies stay unusable, this is the fallback plan, and the
+        record gets a warning.
+        """
+        playbook = record.playbook.playbook if record.playbook else Playbook()
+        shown = self._excerpt(playbook, f"{record.x_t.text}\n{moment.slots}")
+        inputs = {
+            "playbook": playbook.as_prompt(shown),
+            "state": state_value(record.state),
+            "current_input": input_value(record.x_t),
+            "slots": Lines(moment.slots),
+            "logs": log_lines(record.qualification.qualified),
+            "reflection": clip_tokens(one_line(moment.reflection), _REFLECTION_TOKENS),
+            "actions": ", ".join(moment.candidates) or NOTHING,
+        }
+        with record.stage("generator") as use:
+            asked = await structured_call(
+                self._completion,
+                thinker_prompt(),
+                inputs,
+                parser(Plan),
+                repairs=self._limits.repairs,
+            )
+            use.count(asked)
+        record.warn(*asked.warnings)
+        if asked.value is None:
+            record.warn("thinker: no usable plan; the fallback plan is used")
+            return moment.fallback()
+        known = {bullet.id for bullet in shown}
+        used = dict.fromkeys(map(clean_id, asked.value.bullet_ids))
+        return asked.value.model_copy(
+            update={"bullet_ids": tuple(name for name in used if name in known)}
+        )
+
+    def _excerpt(self, playbook: Playbook, text: str) -> tuple[Bullet, ...]:
+        """The bullets that fit the moment best, each cut, in playbook order."""
+        tokens = self._limits.playbook_prompt_tokens
+        best = select_bullets(playbook, text, max_tokens=tokens, most=self._bullets)
+        return tuple(
+            bullet.model_copy(update={"content": bullet.content[: self._bullet_chars]})
+            for bullet in best
+        )
+
+
+def log_lines(artifacts: Sequence[Artifact]) -> Lines:
+    """The log entries among artifacts, one a line: 'alert: torus took 8 life'."""
+    return Lines(
+        "\n".join(
+            f"{item.source.removeprefix(LOG)}: {clip_tokens(one_line(item.content), _LOG_TOKENS)}"
+            for item in artifacts
+            if item.source.startswith(LOG)
+        )
+        or NOTHING
+    )

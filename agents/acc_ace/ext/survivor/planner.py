@@ -1,0 +1,277 @@
+"""Plan the next steps from what is known of a moment: the one planning code of all survivors.
+
+Pure and deterministic. It knows the laws of the world (distances, reach of a hunter, what a step
+costs), but of natures nothing beyond the beliefs that it is given.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import permutations, product
+from typing import Literal, NamedTuple
+
+from acc_ace.ext.survivor.exploration import Outlook, Ways
+from acc_ace.ext.survivor.survival import MOST_STEPS, Body, Cell
+from acc_ace.ext.survivor.world_rules import FED, Nature, apart
+
+TRUST, BOLD = 0.5, 0.5
+"""Weight from which a belief counts; boldness from which unknown creatures are suffered."""
+
+CHOICE = 4
+"""Sources of a nature among which a round chooses."""
+
+NEAR, HANDY, REACH, VENTURE = 3, 4, 15, 40
+"""Steps: to a threat that is near; to what is taken in passing; to what is worth going for; to
+what the greatest curiosity goes for."""
+
+MARGIN, LAST_CALL = 8, 1
+"""Points that are kept in reserve on the way to a source; that are left for a last trial."""
+
+SHORT, SEARCH, TOP_UP = 0.5, 0.4, 0.75
+"""Shares of food or water: short; more with no source known and curiosity; not worth a step."""
+
+SOUND, WHOLE, WEAK = 0.9, 0.75, 0.6
+"""Shares of life: enough to risk some for nothing; for a need; too little."""
+
+TRIAL_RISK = 0.6
+"""Chance of damage that is put on trying an unknown thing."""
+
+
+Held = Nature | Literal["hunter", "harmless"]
+"""What a kind of thing or creature may be held to be."""
+
+
+class Belief(NamedTuple):
+    """What a kind is held to be, None where nothing is known, and the bullet that says so."""
+
+    nature: Held | None
+    weight: float = 1.0
+    bullet_id: str = ""
+
+
+Beliefs = Mapping[str, Belief]
+"""Beliefs by kind of thing or creature; a missing one is unknown."""
+
+
+class PlannedSteps(NamedTuple):
+    """Steps such as 'move north', 'use cone' or 'wait', and what they are for."""
+
+    steps: tuple[str, ...]
+    objective: str
+    risk: float
+    watch: str
+
+
+def plan_steps(
+    outlook: Outlook, beliefs: Beliefs, *, most: int = MOST_STEPS, boldness: float = 0.5
+) -> PlannedSteps:
+    """At least one step, at most `most`.
+
+    `boldness` 0 to 1: how early an unknown thing is tried and an unknown creature suffered.
+    """
+    moment = _Moment(outlook, beliefs, boldness)
+    goal = next((goal for wish in _WISHES if (goal := wish(moment))), moment.refuge())
+    steps = moment.steps(goal)
+    if moment.is_threatened and steps[0] == "wait":
+        goal = moment.refuge()
+        steps = moment.steps(goal)
+    watch = f"a creature within {NEAR} steps" if outlook.creatures else "what comes into sight"
+    return PlannedSteps(steps[:most], goal.objective, moment.risk(goal), watch)
+
+
+class _Goal(NamedTuple):
+    """Where to go and for what; the thing to use there, and whether that is a trial."""
+
+    objective: str
+    cell: Cell
+    kind: str = ""
+    is_trial: bool = False
+
+
+class _Source(NamedTuple):
+    cost: int
+    cell: Cell
+    kind: str
+
+
+class _Moment:
+    """An outlook with what follows from it: threats, ways, and sources by nature."""
+
+    def __init__(self, outlook: Outlook, beliefs: Beliefs, boldness: float) -> None:
+        self.outlook, self.body, self.boldness = outlook, outlook.body, boldness
+        self.points = {Nature.WATER: self.body.water, Nature.FOOD: self.body.food}
+        share = shares(outlook.body)
+        self.levels = {Nature.WATER: share["water"], Nature.FOOD: share["food"]}
+        self.lowest = min(self.levels.values())
+        self._natures = {
+            name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
+        }
+        is_wary = boldness < BOLD or outlook.danger >= outlook.threshold
+        feared = {"hunter", None} if is_wary else {"hunter"}
+        self.ways = Ways(
+            outlook.terrain,
+            [cell for cell, kind in outlook.creatures.items() if self.nature(kind) in feared],
+            approaches=bool(outlook.approaching),
+            is_night=outlook.is_night,
+        )
+        self.is_threatened = not outlook.is_safe and self.ways.peril((0, 0)) <= NEAR
+        self.safe = self._safe()
+        self._sources: dict[Nature | None, list[_Source]] = {}
+
+    def _safe(self) -> Cell | None:
+        """The nearest safe cell that is known."""
+        outlook, found = self.outlook, self.ways.found
+        if outlook.is_safe:
+            return (0, 0)
+        seen = [cell for cell, code in outlook.terrain.items() if code == "safe" and cell in found]
+        return min(seen, key=lambda cell: (found[cell].cost, cell), default=outlook.safe)
+
+    def nature(self, kind: str) -> Nature | str | None:
+        """What a kind is believed to be."""
+        return self._natures.get(kind)
+
+    def sources(self, nature: Nature | None) -> list[_Source]:
+        """Known things of a nature, the nearest first; None asks for the unknown."""
+        if nature not in self._sources:
+            known = [(kind, cell) for cell, kind in self.outlook.things.items()]
+            known += [(kind, cell) for kind, cells in self.outlook.places.items() for cell in cells]
+            self._sources[nature] = sorted(
+                _Source(self.ways.cost(cell), cell, kind)
+                for kind, cell in known
+                if self.nature(kind) == nature
+            )
+        return self._sources[nature]
+
+    def source(self, nature: Nature | None) -> _Source | None:
+        """The nearest known thing of a nature."""
+        return next(iter(self.sources(nature)), None)
+
+    def slack(self, nature: Nature) -> int:
+        """Points of food or water that would be left at the nearest source."""
+        source = self.source(nature)
+        return self.points[nature] - (source.cost if source else 0)
+
+    def refuge(self) -> _Goal:
+        """Where to be when nothing is to be done: away from threats, else in a safe area."""
+        if self.is_threatened:
+            return _Goal("get away", self.ways.refuge(MOST_STEPS))
+        return _Goal("stay safe", self.safe or (0, 0))
+
+    def steps(self, goal: _Goal) -> tuple[str, ...]:
+        """The steps to a goal, or as far as can be seen; at least one."""
+        moves, reached = self.ways.moves(goal.cell)
+        if reached:
+            moves += [f"use {goal.kind}"] if goal.kind else ["wait"] * MOST_STEPS
+        return tuple(moves) or ("wait",)
+
+    def risk(self, goal: _Goal) -> float:
+        """A rough chance of damage."""
+        near = 1 / max(self.ways.peril((0, 0)), 1) if self.is_threatened else 0.0
+        return round(max(near, TRIAL_RISK * goal.is_trial), 2)
+
+
+def _need(moment: _Moment) -> _Goal | None:
+    """Go for the water or food that is short; search or gamble where no source is known."""
+    short = [nature for nature in moment.levels if _is_short(moment, nature)]
+    known = [nature for nature in short if moment.source(nature)]
+    pressing = [nature for nature in known if moment.slack(nature) <= MARGIN]
+    for nature in short:
+        if nature not in known and not pressing:
+            return _gamble(moment, nature) or _search(moment, nature)
+    if not known:
+        return None
+    source = _first(moment, known)
+    return _Goal(f"get {moment.nature(source.kind)}", source.cell, source.kind)
+
+
+def _is_short(moment: _Moment, nature: Nature) -> bool:
+    source, level = moment.source(nature), moment.levels[nature]
+    if source is None:
+        return level <= SHORT + SEARCH * moment.outlook.exploration
+    is_handy = source.cost <= HANDY and level <= TOP_UP
+    return is_handy or level <= SHORT or moment.slack(nature) <= MARGIN
+
+
+def _first(moment: _Moment, natures: Sequence[Nature]) -> _Source:
+    """The source to go to first: of the shortest round that comes in time to all.
+
+    A step on such a round makes it shorter than any other, so the choice is kept without memory.
+    """
+    rounds = []
+    for order in permutations(natures):
+        for stops in product(*(moment.sources(nature)[:CHOICE] for nature in order)):
+            cost, late, at = stops[0].cost, 0, stops[0].cell
+            for nature, stop in zip(order, stops, strict=True):
+                cost += apart(at, stop.cell)
+                late += max(cost - moment.points[nature], 0)
+                at = stop.cell
+            rounds.append((late, cost, stops[0]))
+    return min(rounds)[2]
+
+
+def _gamble(moment: _Moment, nature: Nature) -> _Goal | None:
+    """Try the unknown out of need: early when bold and whole, at the last moment in any case."""
+    unknown = moment.source(None)
+    if unknown is None:
+        return None
+    life, points, level = moment.body.life, moment.points[nature], moment.levels[nature]
+    is_dying = points <= unknown.cost and life + points <= unknown.cost + LAST_CALL
+    is_bold = level < moment.boldness and life >= WHOLE * moment.body.most_life
+    if not (is_dying or is_bold):
+        return None
+    return _Goal(f"try {unknown.kind} for {nature}", unknown.cell, unknown.kind, is_trial=True)
+
+
+def _search(moment: _Moment, nature: Nature) -> _Goal | None:
+    frontier = moment.outlook.frontier
+    return _Goal(f"search for {nature}", frontier) if frontier else None
+
+
+def _heal(moment: _Moment) -> _Goal | None:
+    """Take a remedy, or rest where that heals."""
+    body, safe = moment.body, moment.safe
+    remedy = moment.source(Nature.REMEDY)
+    if remedy and remedy.cost <= REACH and body.life <= WEAK * body.most_life:
+        return _Goal("heal", remedy.cell, remedy.kind)
+    is_fed = moment.lowest >= FED
+    is_weak = body.life <= (WHOLE if safe != (0, 0) else 0.99) * body.most_life
+    return _Goal("rest", safe) if safe is not None and is_fed and is_weak else None
+
+
+def _learn(moment: _Moment) -> _Goal | None:
+    """Try what is unknown for its own sake, whole, fed, by day and with no threat around."""
+    outlook, unknown, safe = moment.outlook, moment.source(None), moment.safe
+    body, is_fed = moment.body, moment.lowest >= SHORT
+    is_well = is_fed and body.life >= SOUND * body.most_life
+    if not (unknown and safe and is_well) or outlook.is_night or moment.is_threatened:
+        return None
+    if unknown.cost > VENTURE * outlook.exploration:
+        return None
+    return _Goal(f"find out about {unknown.kind}", unknown.cell, unknown.kind, is_trial=True)
+
+
+def _shelter(moment: _Moment) -> _Goal | None:
+    """Spend the night in a safe area that is near."""
+    safe = moment.safe
+    if not moment.outlook.is_night or safe is None or moment.ways.cost(safe) > REACH:
+        return None
+    return _Goal("shelter for the night", safe)
+
+
+def _explore(moment: _Moment) -> _Goal | None:
+    """See new ground, the hungrier the less."""
+    outlook = moment.outlook
+    if not outlook.frontier or not outlook.exploration or moment.lowest < 1 - outlook.exploration:
+        return None
+    return _Goal("explore", outlook.frontier)
+
+
+_WISHES = (_need, _heal, _learn, _shelter, _explore)
+"""What to do, the most pressing first."""
+
+
+def shares(body: Body) -> dict[str, float]:
+    """Life, food and water as shares of their maxima."""
+    return {
+        "life": body.life / body.most_life,
+        "food": body.food / body.most_food,
+        "water": body.water / body.most_water,
+    }
