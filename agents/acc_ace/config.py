@@ -18,7 +18,13 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from acc_ace.core.schemas.base import MemoryName
 from acc_ace.core.schemas.limits import BackgroundLimits, Limits, RecallWeights
 from acc_ace.errors import ConfigError
-from acc_ace.model_settings import AgentSettings, EmbedderSettings, GuardModelSettings, Role
+from acc_ace.model_settings import (
+    AgentSettings,
+    EmbedderSettings,
+    GuardModelSettings,
+    Role,
+    ToolForm,
+)
 
 __all__ = [
     "AUTO",
@@ -277,27 +283,11 @@ class Settings(BaseSettings):
         default="http://127.0.0.1:11434/v1", description="Endpoint for 'openai/<model>' names."
     )
     openai_api_key: SecretStr | None = Field(default=None, description="API key of that endpoint.")
-    llama_cpp_context_tokens: int = Field(
-        default=8_192, ge=512, le=1_000_000, description="Context size of 'llama-cpp/…' models."
-    )
-    llama_cpp_threads: int = Field(
-        default=0, ge=0, le=1_024, description="Threads of 'llama-cpp/…' models; 0 = all cores."
-    )
-    llama_cpp_batch: int = Field(
-        default=2_048, ge=32, le=65_536, description="Prompt tokens that they read at once."
-    )
-    llama_cpp_cache_mb: int = Field(
-        default=1_024,
-        ge=0,
-        le=1_000_000,
-        description="Memory for the beginnings of prompts that they have read before; 0 = none.",
-    )
-    llama_cpp_chat_template: str = Field(
-        default="",
-        description="'chatml' or a Jinja template, for model files that hold no chat template.",
-    )
-    llama_cpp_field_by_field: bool = Field(
-        default=True, description="Generate the CCS one field per call with 'llama-cpp/…' models."
+    openai_tools: ToolForm = Field(
+        default="auto",
+        description="How 'openai/<model>' is given tools: 'native' (never beside a JSON schema), "
+        "'with_schema' (both at once), 'written' (in words; a call is JSON of a schema), or "
+        "'auto': two small requests, once a process, show what the model can.",
     )
     keep_requests: bool = Field(
         default=True,

@@ -7,6 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
 Role = Literal["qualifier", "compressor", "generator", "reflector", "curator", "guard"]
 
+ToolForm = Literal["auto", "native", "written", "with_schema"]
+"""How an OpenAI-compatible endpoint takes tools: see ACC_ACE_OPENAI_TOOLS."""
+
 Safety = Literal["", "off", "none", "only_high", "medium_and_above", "low_and_above"]
 
 THINKING = "least, off, minimal, low, medium, high, or a number of tokens"
@@ -24,8 +27,8 @@ class AgentSettings(BaseModel):
     model: str = Field(
         default="auto",
         min_length=1,
-        description="Model name: 'auto', 'gemini-…', 'embedded/rules', 'llama-cpp/<path to gguf>', "
-        "'openai/<model>' (an OpenAI-compatible endpoint), or a LiteLLM name.",
+        description="Model name: 'auto', 'gemini-…', 'embedded/rules', 'openai/<model>' "
+        "(an OpenAI-compatible endpoint, such as llama-server or Ollama), or a LiteLLM name.",
     )
     thinking: str = Field(
         default="",
@@ -58,7 +61,17 @@ class AgentSettings(BaseModel):
         "for once more with twice as many.",
     )
     timeout_s: float = Field(
-        default=60.0, gt=0, le=3_600, description="Timeout of one call, in seconds."
+        default=60.0,
+        gt=0,
+        le=3_600,
+        description="Timeout of one call, in seconds; of 'openai/<model>' from its first token on.",
+    )
+    first_token_timeout_s: float | None = Field(
+        default=None,
+        gt=0,
+        le=3_600,
+        description="Seconds until the first token of 'openai/<model>', which reads the prompt "
+        "first; unset = 600 for an endpoint on this machine, else as TIMEOUT_S.",
     )
     retries: int = Field(
         default=3, ge=0, le=10, description="Retries after 429, 5xx, a timeout or a network error."

@@ -177,16 +177,6 @@ def test_settings_that_change_nothing_are_told_at_the_start(
     assert f"! {tmp_path / 'none'} is not a folder; create it, or change ACC_ACE" in ended.err
 
 
-def test_weights_that_are_not_there_are_told_at_the_start_with_their_setting(
-    acc_ace: CommandLine,
-) -> None:
-    acc_ace.set("ACC_ACE_GENERATOR__FALLBACK", "llama-cpp/none.gguf")
-    ended = acc_ace("chat", "--json", stdin="hello")
-    reported = "! none.gguf does not exist; put the file there, or fix ACC_ACE_GENERATOR__FALLBACK"
-    assert reported in ended.err
-    assert ended.code == 0
-
-
 def test_empty_and_huge_inputs_exit_with_2_and_change_nothing(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:

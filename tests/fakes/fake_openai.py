@@ -1,15 +1,20 @@
-"""An OpenAI-compatible endpoint on loopback, scriptable."""
+"""An OpenAI-compatible endpoint on loopback, scriptable.
+
+Probes of what it does with tools are answered as its kind does, and are no scripted requests.
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from fastapi import FastAPI, Request
 from google.adk.models.llm_request import LlmRequest
 from starlette.responses import Response
 
 from acc_ace.config import Role
+from acc_ace.models.openai_compatible import PROBE
 from acc_ace.models.response_shape import role_of
 from tests.fakes.default_replies import default_reply
 from tests.fakes.loopback import HttpReply, Json, Received, Script, Scripts, respond, served
@@ -17,12 +22,30 @@ from tests.fakes.loopback import HttpReply, Json, Received, Script, Scripts, res
 CHUNK_CHARS = 24
 
 
+@dataclass
+class Probes:
+    """What was asked about tools, and what is answered in place of the kind's own reply."""
+
+    bodies: list[Json] = field(default_factory=list)
+    reply: HttpReply | None = None
+
+
 class FakeOpenAI:
     """The running fake: where it is, what it got, and what it will say."""
 
-    def __init__(self, base_url: str, scripts: Scripts) -> None:
+    def __init__(self, base_url: str, scripts: Scripts, probes: Probes) -> None:
         self.base_url = base_url
         self._scripts = scripts
+        self._probed = probes
+
+    @property
+    def probes(self) -> list[Json]:
+        """Bodies of the requests that only ask how tools are taken."""
+        return self._probed.bodies
+
+    def answer_probes(self, reply: HttpReply | None) -> None:
+        """Answer them so; None = as the kind does."""
+        self._probed.reply = reply
 
     @property
     def requests(self) -> list[Received]:
@@ -34,12 +57,41 @@ class FakeOpenAI:
         self._scripts.add(key, replies)
 
 
+Kind = Literal["openai", "llama-server", "coder", "toolless"]
+"""What the endpoint, or its model, does with tools.
+
+openai: calls them, beside a schema too. llama-server: calls them; beside a schema a grammar leaves
+no room for a call. coder: writes its call as fenced JSON text, as small coding models do. toolless:
+refuses tools with 400, as Ollama does for models whose template knows none.
+"""
+
+
 @contextmanager
-def fake_openai(*, knows_schemas: bool = True) -> Iterator[FakeOpenAI]:
+def fake_openai(*, knows_schemas: bool = True, kind: Kind = "openai") -> Iterator[FakeOpenAI]:
     """Run the fake; without `knows_schemas` it answers 400 to `response_format: json_schema`."""
     scripts = Scripts()
-    with served(_app(scripts, knows_schemas=knows_schemas)) as url:
-        yield FakeOpenAI(f"{url}/v1", scripts)
+    probes = Probes()
+    with served(_app(scripts, probes, kind, knows_schemas=knows_schemas)) as url:
+        yield FakeOpenAI(f"{url}/v1", scripts, probes)
+
+
+def with_tool(body: Json, kind: Kind, name: str, args: Json, instead: str) -> HttpReply:
+    """The reply of a model of this kind that wants to call a tool, as far as it can.
+
+    `instead` is the answer that a schema leaves to a model that cannot.
+    """
+    if "tools" not in body:
+        shapes = _schema(body).get("anyOf", [])
+        can = any(shape["properties"].get("tool", {}).get("const") == name for shape in shapes)
+        return says(json.dumps({"tool": name, "arguments": args} if can else {"answer": instead}))
+    if kind == "toolless":
+        return http_error(400, "this model does not support tools")
+    if kind != "openai" and _schema(body):
+        return says(json.dumps({"final_answer": instead}))
+    if kind == "coder":
+        call = json.dumps({"name": name, "arguments": args}, indent=2)
+        return says(f"```json\n{call}\n```")
+    return calls_functions((name, args))
 
 
 def says(text: str, *, finish: str = "stop", usage: bool = True, delay_s: float = 0) -> HttpReply:
@@ -88,12 +140,17 @@ def error_in_stream(text: str) -> HttpReply:
     return HttpReply(body={}, chunks=chunks)
 
 
-def _app(scripts: Scripts, *, knows_schemas: bool) -> FastAPI:
+def _app(scripts: Scripts, probes: Probes, kind: Kind, *, knows_schemas: bool) -> FastAPI:
     app = FastAPI()
 
     @app.post("/v1/chat/completions")
     async def complete(request: Request) -> Response:
         body = await request.json()
+        if body["messages"] == PROBE["messages"]:
+            probes.bodies.append(body)
+            own = with_tool(body, kind, "note", {"text": "ready"}, "ready")
+            reply = probes.reply or own
+            return await respond(reply, stream=body["stream"], done="[DONE]")
         received = Received(
             role=_role(body),
             model=body["model"],
@@ -102,7 +159,7 @@ def _app(scripts: Scripts, *, knows_schemas: bool) -> FastAPI:
             headers=dict(request.headers),
         )
         scripted = scripts.take(received)
-        if not knows_schemas and body.get("response_format", {}).get("type") == "json_schema":
+        if not knows_schemas and (body.get("response_format") or {}).get("type") == "json_schema":
             return await respond(http_error(400, "unknown response_format"), stream=False)
         reply = scripted or says(json.dumps(default_reply(received.role, received.text)))
         return await respond(reply, stream=received.stream, done="[DONE]")
@@ -110,10 +167,14 @@ def _app(scripts: Scripts, *, knows_schemas: bool) -> FastAPI:
     return app
 
 
+def _schema(body: Json) -> Json:
+    schema: Json = (body.get("response_format") or {}).get("json_schema", {}).get("schema", {})
+    return schema
+
+
 def _role(body: Json) -> Role | None:
-    asked = body.get("response_format", {})
     request = LlmRequest()
-    request.config.response_json_schema = asked.get("json_schema", {}).get("schema")
+    request.config.response_json_schema = _schema(body) or None
     return role_of(request)
 
 

@@ -34,6 +34,8 @@ class HttpReply:
     """Whether the connection breaks after the chunks."""
     stalls: bool = False
     """Whether nothing comes after the chunks, while the connection stays open."""
+    never_streams: bool = False
+    """Whether it comes whole, though a stream was asked for."""
     held: threading.Event | None = None
     """Set by the test when the reply may be sent."""
 
@@ -105,7 +107,7 @@ async def respond(reply: HttpReply, *, stream: bool, done: str = "") -> Response
     headers = {"connection": "close", **reply.headers}
     if isinstance(reply.body, str):
         return Response(reply.body, reply.status, headers, media_type="application/json")
-    if reply.status == 200 and stream:
+    if reply.status == 200 and stream and not reply.never_streams:
         events = _events(reply, done)
         return StreamingResponse(events, headers=headers, media_type="text/event-stream")
     return JSONResponse(reply.body, reply.status, headers)

@@ -35,6 +35,7 @@ from acc_ace.cli.checks.model_checks import (
     check_guard,
     check_keys,
     check_models,
+    check_tool_calls,
 )
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
 from acc_ace.cli.output import ExitCode
@@ -47,6 +48,7 @@ from acc_ace.config import (
     names_set,
 )
 from acc_ace.storage.sql_database import VERSION
+from tests.fakes.fake_openai import Kind, fake_openai
 
 ROOT = Path(__file__).parents[2]
 
@@ -245,15 +247,38 @@ def test_unreachable_gemini_is_found_without_showing_the_key(
     assert "AIza" not in finding.detail
 
 
-def test_missing_weights_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    package = tmp_path / "site" / "xllamacpp"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    monkeypatch.syspath_prepend(str(package.parent))
-    weights = tmp_path / "none.gguf"
-    settings = Settings.model_validate({"generator": {"model": f"llama-cpp/{weights}"}})
-    finding = _one(check_models(settings), "generator")
-    assert _is_problem(finding, "none.gguf does not exist", "ACC_ACE_GENERATOR__MODEL")
+@pytest.mark.parametrize(
+    ("kind", "tools", "says", "fix"),
+    [
+        ("openai", "auto", "also beside a JSON schema", ""),
+        ("llama-server", "auto", "not beside a JSON schema: never sent both", ""),
+        ("llama-server", "with_schema", "not beside", "ACC_ACE_OPENAI_TOOLS=native"),
+        ("coder", "auto", "calls no tool by itself", ""),
+        ("coder", "native", "calls no tool by itself", "ACC_ACE_OPENAI_TOOLS=written"),
+        ("toolless", "auto", "calls no tool by itself", ""),
+    ],
+)
+def test_endpoint_is_asked_whether_it_can_call_a_tool(
+    kind: Kind, tools: str, says: str, fix: str
+) -> None:
+    with fake_openai(kind=kind) as endpoint:
+        finding = check_tool_calls(at_endpoint(endpoint.base_url, tools))
+    assert says in finding.detail
+    assert fix in finding.fix
+    assert (finding.status is Status.PROBLEM) is bool(fix)
+
+
+def at_endpoint(url: str, tools: str = "auto") -> Settings:
+    return Settings.model_validate(
+        {"generator": {"model": "openai/x"}, "openai_base_url": url, "openai_tools": tools}
+    )
+
+
+def test_endpoint_that_does_not_answer_is_a_problem_with_its_address() -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"
+    finding = check_tool_calls(at_endpoint(url))
+    assert _is_problem(finding, f"openai/x at {url} does not respond", "ACC_ACE_OPENAI_BASE_URL")
 
 
 def test_data_directory_that_cannot_be_made_is_found(tmp_path: Path) -> None:

@@ -10,11 +10,20 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation
+from acc_ace.core.schemas.commit import CompressorReply
+from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.qualification import RelevanceBatch
+from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.errors import ModelOutputError
 from acc_ace.models.chat_reply import ChatReply
-from acc_ace.models.chat_request import chat_body, messages_of, strict_schema, with_json_object
+from acc_ace.models.chat_request import (
+    bound_to_json,
+    bound_to_schema,
+    chat_body,
+    messages_of,
+    told_schema,
+)
 
 
 def call(name: str, **args: Any) -> types.Part:
@@ -60,28 +69,20 @@ def test_tool_mode_is_kept() -> None:
     assert chat_body(request, model="m")["tool_choice"] == "required"
 
 
-def test_strict_schema_requires_every_field_at_every_depth() -> None:
-    ccs = strict_schema(CompressedCognitiveState.model_json_schema())
-    batch = strict_schema(DeltaBatch.model_json_schema())
-    assert ccs is not None
-    assert batch is not None
-    assert ccs["required"] == list(CCS_FIELDS)
-    operation = batch["$defs"]["DeltaOperation"]
-    assert operation["required"] == list(DeltaOperation.model_fields)
-    assert operation["additionalProperties"] is False
-    assert "default" not in json.dumps(batch)
+def test_optional_properties_stay_optional_on_the_wire() -> None:
+    for model in (CompressorReply, DeltaBatch, GeneratorOutput, RelevanceBatch, Reflection):
+        schema = model.model_json_schema()
+        wire = bound_to_schema({}, schema)["response_format"]["json_schema"]
+        assert (wire["schema"], "strict" in wire) == (schema, False)
 
 
-def test_free_objects_cannot_be_strict() -> None:
-    free = {"type": "object", "properties": {"args": {"type": "object"}}}
-    assert strict_schema(free) is None
-
-
-def test_schema_told_in_words_leaves_the_first_body_alone() -> None:
+@pytest.mark.parametrize("tell", [bound_to_json, told_schema])
+def test_schema_told_in_words_leaves_the_first_body_alone(tell: Any) -> None:
     body = {"messages": [{"role": "system", "content": "Be brief."}]}
-    reported = with_json_object(body, {"type": "object"})
+    reported = tell(body, {"type": "object"})
     assert body["messages"][0]["content"] == "Be brief."
     assert reported["messages"][0]["content"].startswith("Be brief.")
+    assert reported["messages"][0]["content"].endswith('{"type": "object"}')
 
 
 def whole(*chunks: Any) -> Any:

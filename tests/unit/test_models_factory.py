@@ -11,15 +11,12 @@ from acc_ace.errors import ConfigError
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.survivor.policy_model import PolicyLlm
 from acc_ace.models.factory import (
-    Kind,
     build_model,
     describe,
     kind_of,
     register_models,
-    require_extra,
 )
 from acc_ace.models.gemini import GeminiLlm
-from acc_ace.models.llama_cpp import LlamaCppLlm
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
 
@@ -74,7 +71,6 @@ def test_note_tells_of_missing_credentials_and_of_the_fallback() -> None:
         ("gemini-3.5-flash", GeminiLlm),
         ("projects/p/locations/l/endpoints/7", GeminiLlm),
         ("openai/qwen3:4b", OpenAICompatibleLlm),
-        ("llama-cpp//models/small.gguf", LlamaCppLlm),
     ],
 )
 def test_each_name_builds_its_model_without_key_or_network(name: str, kind: type) -> None:
@@ -89,9 +85,7 @@ def test_fallback_is_built_too() -> None:
     assert isinstance(model.fallback, EmbeddedLlm)
 
 
-@pytest.mark.parametrize(
-    "name", ["gpt-9", "embedded/other", "openai/", "llama-cpp/model.bin", "rules", "x y/z"]
-)
+@pytest.mark.parametrize("name", ["gpt-9", "embedded/other", "openai/", "rules", "x y/z"])
 def test_unknown_name_is_told_with_what_is_allowed(name: str) -> None:
     with pytest.raises(ConfigError, match=r"unknown model name.*embedded/rules"):
         kind_of(name)
@@ -108,16 +102,14 @@ def test_known_name_passes(name: str) -> None:
     kind_of(name)
 
 
-MISSING: list[tuple[str, Kind]] = [
-    ("anthropic/claude", "litellm"),
-    ("llama-cpp/x.gguf", "llama-cpp"),
-]
+def test_missing_extra_says_how_to_install_it() -> None:
+    with pytest.raises(ConfigError, match=r'pip install "acc-ace\[litellm\]"'):
+        kind_of("anthropic/claude", installed=lambda module: None)
 
 
-@pytest.mark.parametrize(("name", "kind"), MISSING)
-def test_missing_extra_says_how_to_install_it(name: str, kind: Kind) -> None:
-    with pytest.raises(ConfigError, match=rf'pip install "acc-ace\[{kind}\]"'):
-        require_extra(name, kind, installed=lambda module: None)
+def test_model_file_is_told_which_servers_take_its_place() -> None:
+    with pytest.raises(ConfigError, match=r"llama-server or Ollama.*ACC_ACE_OPENAI_BASE_URL"):
+        build_model("generator", settings("llama-cpp/small.gguf"))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +119,6 @@ def test_missing_extra_says_how_to_install_it(name: str, kind: Kind) -> None:
         ("gemini-2.5-flash", False),
         ("embedded/rules", True),
         ("openai/x", True),
-        ("llama-cpp/x.gguf", True),
     ],
 )
 def test_schema_with_tools_is_declared_by_kind(name: str, together: bool) -> None:
@@ -140,7 +131,6 @@ def test_registered_names_work_in_agents_and_twice_is_once() -> None:
     named = {
         "embedded/rules": EmbeddedLlm,
         "openai/qwen3:4b": OpenAICompatibleLlm,
-        "llama-cpp//m/x.gguf": LlamaCppLlm,
     }
     for name, kind in named.items():
         model = LlmAgent(name="a", model=name).canonical_model
@@ -152,7 +142,7 @@ def test_building_loads_no_client_that_is_not_used() -> None:
         "import sys; from acc_ace.config import Settings;"
         "from acc_ace.models.factory import build_model;"
         "build_model('generator', Settings(_env_file=None));"
-        "print([name for name in ('google.adk.models.google_llm', 'xllamacpp', 'litellm')"
+        "print([name for name in ('google.adk.models.google_llm', 'litellm')"
         " if name in sys.modules])"
     )
     command = [sys.executable, "-c", program]

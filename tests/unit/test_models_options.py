@@ -11,8 +11,6 @@ from acc_ace.config import ROLES, AgentSettings, Settings, load_settings
 from acc_ace.errors import ConfigError
 from acc_ace.models.factory import build_model, describe
 from acc_ace.models.gemini import GeminiLlm, thinking_config
-from acc_ace.models.llama_cpp import LlamaCppLlm
-from acc_ace.models.llama_engine import EngineOptions
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
 
@@ -85,8 +83,6 @@ def test_thinking_is_sent_in_the_words_of_the_model(
         ("embedded/rules", "temperature", 0.2, "takes no temperature"),
         ("embedded/rules", "thinking", "low", "takes no thinking"),
         ("embedded/rules", "seed", 1, "takes no seed"),
-        ("llama-cpp/x.gguf", "thinking", "high", "use off"),
-        ("llama-cpp/x.gguf", "safety", "none", "takes no safety"),
     ],
 )
 def test_option_that_a_model_refuses_is_an_error_of_the_start_that_names_the_setting(
@@ -149,18 +145,23 @@ def test_level_reaches_an_openai_compatible_endpoint_as_reasoning_effort() -> No
     assert model.reasoning_effort == "none"
 
 
-def test_options_of_llama_cpp_come_from_the_settings() -> None:
-    settings = Settings(
-        generator=AgentSettings(model="llama-cpp/x.gguf", thinking="off"),
-        llama_cpp_threads=3,
-        llama_cpp_batch=256,
-        llama_cpp_cache_mb=64,
-    )
-    model = build_model("generator", settings)
+@pytest.mark.parametrize(
+    ("url", "options", "seconds"),
+    [
+        ("http://127.0.0.1:8080/v1", {}, 600),
+        ("http://[::1]:8080/v1", {}, 600),
+        ("https://models.test/v1", {}, 45),
+        ("https://models.test/v1", {"first_token_timeout_s": 90}, 90),
+    ],
+)
+def test_model_of_this_machine_has_ten_minutes_to_read_a_prompt(
+    url: str, options: dict[str, float], seconds: float
+) -> None:
+    block = AgentSettings.model_validate({"model": "openai/x", "timeout_s": 45, **options})
+    model = build_model("generator", Settings(generator=block, openai_base_url=url))
     assert isinstance(model, ResilientLlm)
-    assert isinstance(model.primary, LlamaCppLlm)
-    assert model.primary.options == EngineOptions(8_192, threads=3, batch=256, cache_mb=64)
-    assert not model.primary.may_think
+    assert isinstance(model.primary, OpenAICompatibleLlm)
+    assert model.primary.first_token_s == seconds
 
 
 def test_setting_one_option_of_an_agent_keeps_its_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -178,7 +178,9 @@ def demo(
 @app.command()
 def doctor(
     as_json: _Json = False,
-    online: Annotated[bool, typer.Option(help="Also send a test request to Gemini.")] = False,
+    online: Annotated[
+        bool, typer.Option(help="Also send test requests to Gemini and OpenAI-compatible models.")
+    ] = False,
 ) -> None:
     """Check settings, keys, database and models, and say how to fix each finding."""
     from acc_ace.cli.checks.doctor import run_doctor  # noqa: PLC0415 — keeps --help quick

@@ -1,21 +1,21 @@
 """One try of a request at one model: waiting for it, for a bounded time, and checking what comes.
 
-The clock of a try starts with the model: one that answers one request after the other is waited
-for besides.
+Of a model that streams every reply (it has `first_token_s`) the time limit counts from the first
+token on; before it, while it reads the prompt or is busy with others, another one holds.
 """
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
+from typing import Final
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
 from acc_ace.clock import TimeBudget
-from acc_ace.config import AgentSettings, Role
+from acc_ace.config import AgentSettings, Role, block_name
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import ModelError, ModelOutputError, ModelUnavailable
 from acc_ace.models.breaker import Breaker
@@ -29,21 +29,7 @@ from acc_ace.models.failures import (
 )
 from acc_ace.models.reply_bounds import max_reply_chars, reply_chars, with_usage, writable
 
-QUEUE_LIMITS: Final = 10
-"""How many times its time limit a request may wait for a model that is busy with others."""
-
 _NOTHING_SENT: Final = TokenUse()
-
-
-@runtime_checkable
-class Queueing(Protocol):
-    """A model that answers one request after the other."""
-
-    def open_responses(
-        self, llm_request: LlmRequest, *, stream: bool
-    ) -> AbstractAsyncContextManager[AsyncGenerator[LlmResponse, None]]:
-        """The responses to a request, entered when the model has started with it."""
-        ...
 
 
 @dataclass
@@ -71,8 +57,10 @@ class Attempt:
         started = False
         streamed = 0
         try:
+            streams = stream or self._first_token_s is not None
+            answering = self.model.generate_content_async(request, streams)
             async with (
-                self._opened(request, stream=stream) as responses,
+                aclosing(answering) as responses,
                 aclosing(self._in_time(responses)) as timed,
             ):
                 async for response in timed:
@@ -80,6 +68,8 @@ class Attempt:
                     size = reply_chars(response)
                     streamed += size if response.partial else 0
                     self._require_bounded(request, max(size, streamed))
+                    if response.partial and not (stream and response.content):
+                        continue
                     held.append(writable(_counted(response, request)))
                     started = started or has_answer(response)
                     while started and held:
@@ -119,57 +109,55 @@ class Attempt:
             self.breaker.fail(failure)
         return failure
 
-    @asynccontextmanager
-    async def _opened(
-        self, request: LlmRequest, *, stream: bool
-    ) -> AsyncIterator[AsyncGenerator[LlmResponse, None]]:
-        """The responses, entered when the model has started with the request: most do so at once.
-
-        Raises NoAnswer when the model is busy with others for QUEUE_LIMITS times its time limit.
-        """
-        if not isinstance(self.model, Queueing):
-            async with aclosing(self.model.generate_content_async(request, stream)) as responses:
-                yield responses
-            return
-        async with AsyncExitStack() as stack:
-            try:
-                async with self._spending(QUEUE_LIMITS * self.policy.timeout_s) as limit:
-                    responses = await stack.enter_async_context(
-                        self.model.open_responses(request, stream=stream)
-                    )
-            except TimeoutError as error:
-                if not limit.expired() or self.budget.left_s <= 0:
-                    raise
-                raise NoAnswer(self._busy()) from error
-            yield responses
-
     async def _in_time(
         self, responses: AsyncGenerator[LlmResponse, None]
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Each response; TimeoutError when the model, or the turn, has taken all its time.
+        """Each response; TimeoutError, which names the setting, when one came too late.
 
         Time that the consumer of a stream takes is not counted.
         """
-        own = TimeBudget(self.policy.timeout_s)
+        reads = self._first_token_s is not None
+        own = TimeBudget(self._first_token_s or self.policy.timeout_s)
         while True:
             try:
-                async with self._spending(own.left_s, own):
+                async with self._spending(own, is_free=reads and _runs_here(self.model)):
                     response = await anext(responses)
             except StopAsyncIteration:
                 return
+            except TimeoutError as error:
+                raise TimeoutError(self._too_late(own, reads=reads)) from error
+            if reads:
+                reads, own = False, TimeBudget(self.policy.timeout_s)
             yield response
 
     @asynccontextmanager
-    async def _spending(self, limit_s: float, *more: TimeBudget) -> AsyncIterator[asyncio.Timeout]:
-        """Wait for so long, and no longer than the turn may; the time is spent."""
+    async def _spending(self, own: TimeBudget, *, is_free: bool) -> AsyncIterator[None]:
+        """Wait no longer than the model, and the turn, may; the time is spent.
+
+        Free for the turn is a prompt that a model of this machine reads: it costs nothing but time.
+        """
         loop = asyncio.get_running_loop()
         since = loop.time()
+        budgets = (own,) if is_free else (own, self.budget)
         try:
-            async with asyncio.timeout(min(limit_s, self.budget.left_s)) as timeout:
-                yield timeout
+            async with asyncio.timeout(min(budget.left_s for budget in budgets)):
+                yield
         finally:
-            for budget in (self.budget, *more):
+            for budget in budgets:
                 budget.spend(loop.time() - since)
+
+    @property
+    def _first_token_s(self) -> float | None:
+        """Seconds until the first token of a model that streams every reply; None for others."""
+        return getattr(self.model, "first_token_s", None)
+
+    def _too_late(self, own: TimeBudget, *, reads: bool) -> str:
+        happened = "gave no first token" if reads else "did not answer"
+        option = "FIRST_TOKEN_TIMEOUT_S" if reads else "TIMEOUT_S"
+        return f"{happened} in time: {self._setting(option)} is {own.seconds:g}"
+
+    def _setting(self, option: str) -> str:
+        return f"ACC_ACE_{block_name(self.role).upper()}__{option}"
 
     def _require_answer(self, response: LlmResponse, request: LlmRequest, *, started: bool) -> None:
         if response.partial:
@@ -189,24 +177,13 @@ class Attempt:
                 Failure(
                     ModelOutputError(
                         f"{self._who} wrote over {chars:,} characters, more than "
-                        f"ACC_ACE_{self.role.upper()}__MAX_OUTPUT_TOKENS={limit} allows"
+                        f"{self._setting('MAX_OUTPUT_TOKENS')}={limit} allows"
                     )
                 )
             )
 
     def _nothing(self) -> Failure:
         return Failure(ModelOutputError(f"{self._who} gave an empty reply"), retriable=True)
-
-    def _busy(self) -> Failure:
-        """No other try may help: it would wait behind those that came meanwhile."""
-        return Failure(
-            ModelUnavailable(
-                f"{self._who} was busy with other requests for "
-                f"{QUEUE_LIMITS * self.policy.timeout_s:g} s, {QUEUE_LIMITS} times "
-                f"ACC_ACE_{self.role.upper()}__TIMEOUT_S"
-            ),
-            use=_NOTHING_SENT,
-        )
 
     @property
     def _who(self) -> str:
@@ -222,7 +199,7 @@ class Attempt:
 
 def _runs_here(model: BaseLlm) -> bool:
     """Whether a model runs on this machine: one that was too slow will be so again."""
-    return isinstance(model, Queueing) or getattr(model, "runs_here", False)
+    return bool(getattr(model, "runs_here", False))
 
 
 def _counted(response: LlmResponse, request: LlmRequest) -> LlmResponse:

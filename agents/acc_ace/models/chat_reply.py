@@ -91,13 +91,23 @@ class ChatReply:
     _usage: _Usage | None = None
     _version: str = ""
 
+    _streamed: bool = False
+
     @property
-    def finished(self) -> bool:
-        """Whether the endpoint said why it stopped."""
-        return bool(self._finish)
+    def is_broken_off(self) -> bool:
+        """Whether a stream ended before the endpoint said why."""
+        return self._streamed and not self._finish
+
+    @property
+    def looks_written(self) -> bool:
+        """Whether the text so far may be a tool call, or an answer, written as JSON."""
+        first = next((piece.lstrip() for piece in self._text if piece.strip()), "")
+        return first.startswith(("{", "`", "<"))
 
     def add(self, body: Json) -> Iterator[LlmResponse]:
         """Take a completion or a chunk of one; yields what is new in it, as partial responses.
+
+        A piece of a tool call is one without content: the call is shown when it is whole.
 
         Raises ModelUnavailable or ModelRefused when the endpoint reports an error in place of a
         chunk, and ModelOutputError for what is no completion.
@@ -107,6 +117,7 @@ class ChatReply:
         self._version = completion.model or self._version
         for choice in (completion.choices or [])[:1]:
             self._finish = choice.finish_reason or self._finish
+            self._streamed = self._streamed or choice.delta is not None
             yield from self._add_delta(choice.delta or choice.message or _Delta())
 
     def _read(self, body: Json) -> _Completion:
@@ -132,6 +143,7 @@ class ChatReply:
         self._refusal.append(delta.refusal or "")
         for call in delta.tool_calls or []:
             self._add_call(call)
+            yield LlmResponse(partial=True)
         thought = delta.reasoning_content or delta.reasoning
         if thought:
             self._thought.append(thought)

@@ -1,16 +1,12 @@
-"""Write an ADK request as the body of an OpenAI-style chat completion.
-
-Used for OpenAI-compatible endpoints and for llama.cpp in process, which speak the same format.
-"""
+"""Write an ADK request as the body of an OpenAI-style chat completion."""
 
 import json
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
-from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from acc_ace.errors import InputError
@@ -70,115 +66,37 @@ def schema_asked(llm_request: LlmRequest) -> Json | None:
     return None if answers_by_tool(llm_request) else json_schema_of(llm_request)
 
 
-def json_schema_format(schema: Json) -> Json:
-    """`response_format` that binds the reply to a schema, strictly where the schema allows it."""
-    strict = strict_schema(schema)
+def bound_to_schema(body: Json, schema: Json) -> Json:
+    """The body with a reply bound to a schema; optional properties stay optional."""
     name = re.sub(r"[^A-Za-z0-9_-]+", "_", str(schema.get("title", "")))[:64] or "answer"
-    body: Json = {"name": name, "schema": strict or schema}
-    return {"type": "json_schema", "json_schema": body | ({"strict": True} if strict else {})}
+    described = {"name": name, "schema": schema}
+    return {**body, "response_format": {"type": "json_schema", "json_schema": described}}
 
 
-def with_json_object(body: Json, schema: Json) -> Json:
-    """The body for an endpoint without `json_schema`: any JSON object, the schema in words."""
-    reported = (
-        "Answer with exactly one JSON object and nothing else. Its JSON schema:\n"
-        + json.dumps(schema, ensure_ascii=False)
-    )
+def bound_to_json(body: Json, schema: Json) -> Json:
+    """The body for an endpoint that knows no schemas: any JSON object, the schema in words."""
+    reported = f"Answer with exactly one JSON object and nothing else. {_in_words(schema)}"
+    return {**_instructed(body, reported), "response_format": {"type": "json_object"}}
+
+
+def told_schema(body: Json, schema: Json) -> Json:
+    """The body with a schema in words alone, so that the model is free to call a tool instead."""
+    reported = f"When you call no tool, answer with one JSON object. {_in_words(schema)}"
+    return _instructed(body, reported)
+
+
+def _in_words(schema: Json) -> str:
+    return f"Its JSON schema:\n{_json(schema)}"
+
+
+def _instructed(body: Json, text: str) -> Json:
+    """The body with a text at the end of its system message."""
     messages = list(body["messages"])
     if messages and messages[0]["role"] == "system":
-        messages[0] = {"role": "system", "content": f"{messages[0]['content']}\n\n{reported}"}
+        messages[0] = {"role": "system", "content": f"{messages[0]['content']}\n\n{text}"}
     else:
-        messages.insert(0, {"role": "system", "content": reported})
-    return {**body, "messages": messages, "response_format": {"type": "json_object"}}
-
-
-_TOOLS = """Reply with one JSON object: your answer, or a call of one of these tools, as
-{"tool": its name, "arguments": {...}}. You are then shown what it returned."""
-
-
-def written_messages(messages: Sequence[Json], functions: Sequence[Json]) -> list[Json]:
-    """The messages with tools, calls and results as text, for a reply that a grammar binds.
-
-    Templates of small models often know no tools, and a grammar excludes their own form of a call.
-    """
-    listed = [
-        f"- {item['name']}: {item['description']} Arguments: {_json(item['parameters'])}"
-        for item in functions
-    ]
-    written: list[Json] = [{"role": "system", "content": "\n".join([_TOOLS, *listed])}]
-    names: dict[str, str] = {}
-    for message in messages:
-        text = message.get("content") or ""
-        for call in message.get("tool_calls", ()):
-            function = call["function"]
-            names[call["id"]] = function["name"]
-            text += _json(
-                {"tool": function["name"], "arguments": json.loads(function["arguments"])}
-            )
-        if message["role"] == "tool":
-            text = f"{names.get(message['tool_call_id'], 'The tool')} returned: {text}"
-        role = "user" if message["role"] == "tool" else message["role"]
-        if written[-1]["role"] == role:
-            before = written[-1]["content"]
-            # What says how to reply comes last.
-            both = (text, before) if role == "system" else (before, text)
-            written[-1] = {"role": role, "content": "\n\n".join(both)}
-        else:
-            written.append({"role": role, "content": text})
-    return written
-
-
-def with_written_call(response: LlmResponse) -> LlmResponse:
-    """The response with a call that was written as text as a call."""
-    parts = (response.content.parts if response.content else None) or []
-    text = "".join(part.text or "" for part in parts if not part.thought)
-    try:
-        value = json.loads(text)
-    except ValueError:
-        return response  # Cut off: the stage judges it.
-    if not isinstance(value, dict) or value.keys() != {"tool", "arguments"}:
-        return response
-    call = types.FunctionCall(name=value["tool"], args=value["arguments"])
-    content = types.Content(role="model", parts=[types.Part(function_call=call)])
-    return response.model_copy(update={"content": content})
-
-
-def strict_schema(schema: Json) -> Json | None:
-    """The schema in the subset of strict mode: every property required, no others, no defaults.
-
-    None when it has free-form objects, which strict mode cannot say.
-    """
-    try:
-        return _strict(schema)
-    except _NotStrictError:
-        return None
-
-
-class _NotStrictError(Exception):
-    """The schema has an object whose keys are not known."""
-
-
-def _strict(node: Json) -> Json:
-    strict = {
-        key: _strict_value(key, value)
-        for key, value in node.items()
-        if key not in {"default", "title", "required", "additionalProperties"}
-    }
-    if node.get("type") == "object" or "properties" in node:
-        if not node.get("properties"):
-            raise _NotStrictError
-        strict |= {"required": list(node["properties"]), "additionalProperties": False}
-    return strict
-
-
-def _strict_value(key: str, value: object) -> object:
-    if key in {"properties", "$defs"} and isinstance(value, dict):
-        return {name: _strict(item) for name, item in value.items()}
-    if key == "items" and isinstance(value, dict):
-        return _strict(value)
-    if key == "anyOf" and isinstance(value, list):
-        return [_strict(item) for item in value]
-    return value
+        messages.insert(0, {"role": "system", "content": text})
+    return {**body, "messages": messages}
 
 
 class _CallIds:

@@ -48,19 +48,17 @@ def says_label(answer: str) -> bool:
     return answer.rstrip().endswith(tuple(NOTE.values()))
 
 
-Kind = Literal["gemini", "embedded", "openai-compatible", "llama-cpp", "litellm"]
+Kind = Literal["gemini", "embedded", "openai-compatible", "litellm"]
 
 ALLOWED = (
     "'auto', 'gemini-…', 'embedded/rules', 'embedded/policy' (the survivor's), 'openai/<model>', "
-    "'llama-cpp/<path to .gguf>', or, with the extra acc-ace[litellm], a LiteLLM name such as "
-    "'anthropic/<model>'"
+    "or, with the extra acc-ace[litellm], a LiteLLM name such as 'anthropic/<model>'"
 )
 """What a model may be called, for messages."""
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
     ("|".join(map(re.escape, _EMBEDDED_NOTES)), "embedded"),
     (r"openai/.+", "openai-compatible"),
-    (r"llama-cpp/.+\.gguf", "llama-cpp"),
     (r"(gemini|gemma)-.+|projects/.+/(endpoints/.+|publishers/google/models/gemini.+)", "gemini"),
     (r"(?!embedded/|llama-cpp/|openai/)[a-z0-9_]+/.+", "litellm"),
 )
@@ -75,16 +73,28 @@ class ModelInfo(NamedTuple):
     note: str
 
 
-def kind_of(name: str) -> Kind:
+def kind_of(name: str, *, installed: Callable[[str], object] = find_spec) -> Kind:
     """The kind of model that a name means.
 
     Raises ConfigError for a name that no model has, or whose extra is not installed.
     """
-    for pattern, kind in _KINDS:
-        if re.fullmatch(pattern, name):
-            require_extra(name, kind)
-            return kind
-    raise ConfigError(f"unknown model name {name!r}; use {ALLOWED}")
+    kind = next((kind for pattern, kind in _KINDS if re.fullmatch(pattern, name)), None)
+    if kind is None:
+        raise ConfigError(f"unknown model name {name!r}; use {_instead_of(name)}")
+    if kind == "litellm" and installed("litellm") is None:
+        raise ConfigError(
+            f'model {name!r} needs an extra: pip install "acc-ace[litellm]"; or use {ALLOWED}'
+        )
+    return kind
+
+
+def _instead_of(name: str) -> str:
+    if not name.startswith("llama-cpp/"):
+        return ALLOWED
+    return (
+        "llama-server or Ollama for a model file: 'openai/<model>' with "
+        "ACC_ACE_OPENAI_BASE_URL=http://127.0.0.1:8080/v1 or http://127.0.0.1:11434/v1"
+    )
 
 
 def build_model(role: Role, settings: Settings, *, host: BaseLlm | str = "") -> BaseLlm:
@@ -168,7 +178,6 @@ _TAKES: dict[Kind, frozenset[str]] = {
     "embedded": frozenset(),
     "gemini": frozenset(_OPTIONS),
     "openai-compatible": frozenset(_OPTIONS) - {"safety"},
-    "llama-cpp": frozenset(_OPTIONS) - {"safety"},
     "litellm": frozenset(_OPTIONS) - {"safety"},
 }
 """The options that a kind of model has."""
@@ -216,8 +225,6 @@ def _thinking(name: str, block: AgentSettings) -> Any:  # noqa: ANN401 - each cl
         return thinking_config(name, thinking)
     if thinking in {"", "least"} or kind == "embedded":
         return None
-    if kind == "llama-cpp" and thinking != "off":
-        raise ConfigError(f"model {name!r} thinks as it was trained to, or not at all; use off")
     if thinking.isdecimal():
         raise ConfigError(f"model {name!r} takes a level, not a number of tokens")
     return "none" if thinking == "off" else thinking
@@ -243,10 +250,9 @@ def register_models() -> None:
     replaced.
     """
     from acc_ace.ext.embedded.model import EmbeddedLlm  # noqa: PLC0415
-    from acc_ace.models.llama_cpp import LlamaCppLlm  # noqa: PLC0415
     from acc_ace.models.openai_compatible import OpenAICompatibleLlm  # noqa: PLC0415
 
-    for llm in (EmbeddedLlm, LlamaCppLlm, OpenAICompatibleLlm):
+    for llm in (EmbeddedLlm, OpenAICompatibleLlm):
         LLMRegistry.register(llm)
 
 
@@ -257,10 +263,6 @@ def _named(setting: str, name: str, block: AgentSettings, settings: Settings) ->
         raise ConfigError(f"ACC_ACE_{setting}: {error}") from error
 
 
-def _build(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    return _BUILDERS[kind_of(name)](name, block, settings)
-
-
 def _resolved(name: str) -> str:
     """A name with 'auto' resolved, as Settings does for the primary model."""
     if name != AUTO:
@@ -268,7 +270,22 @@ def _resolved(name: str) -> str:
     return GEMINI_MODEL if google_credentials() else EMBEDDED_MODEL
 
 
-def _embedded(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+def _build(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+    match kind_of(name):
+        case "embedded":
+            return _embedded(name)
+        case "gemini":
+            from acc_ace.models.gemini import gemini  # noqa: PLC0415
+
+            thinking = _thinking_if_any(name, block)
+            return gemini(name, timeout_s=block.timeout_s, thinking=thinking, safety=block.safety)
+        case "openai-compatible":
+            return _openai_compatible(name, block, settings)
+        case "litellm":
+            return _litellm(name, block)
+
+
+def _embedded(name: str) -> BaseLlm:
     if name == POLICY_MODEL:
         from acc_ace.ext.survivor.policy_model import PolicyLlm  # noqa: PLC0415
 
@@ -276,17 +293,6 @@ def _embedded(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
     from acc_ace.ext.embedded.model import EmbeddedLlm  # noqa: PLC0415
 
     return EmbeddedLlm(model=name)
-
-
-def _gemini(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    from acc_ace.models.gemini import gemini  # noqa: PLC0415
-
-    return gemini(
-        name,
-        timeout_s=block.timeout_s,
-        thinking=_thinking_if_any(name, block),
-        safety=block.safety,
-    )
 
 
 def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
@@ -297,57 +303,19 @@ def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> B
         base_url=settings.openai_base_url,
         api_key=settings.openai_api_key,
         timeout_s=block.timeout_s,
+        first_token_timeout_s=block.first_token_timeout_s,
         reasoning_effort=_thinking_if_any(name, block),
+        tools=settings.openai_tools,
     )
 
 
-def _llama_cpp(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    from acc_ace.models.llama_cpp import LlamaCppLlm  # noqa: PLC0415
-    from acc_ace.models.llama_engine import EngineOptions  # noqa: PLC0415
-
-    return LlamaCppLlm(
-        model=name,
-        options=EngineOptions(
-            context_tokens=settings.llama_cpp_context_tokens,
-            threads=settings.llama_cpp_threads,
-            batch=settings.llama_cpp_batch,
-            cache_mb=settings.llama_cpp_cache_mb,
-            chat_template=settings.llama_cpp_chat_template,
-        ),
-        field_by_field=settings.llama_cpp_field_by_field,
-        may_think=_thinking_if_any(name, block) is None,
-    )
-
-
-def _litellm(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
+def _litellm(name: str, block: AgentSettings) -> BaseLlm:
     from google.adk.models.lite_llm import LiteLlm  # noqa: PLC0415 - an optional extra
 
     # LiteLLM's own retries are off: ResilientLlm has the only ones.
     effort = _thinking_if_any(name, block)
     more = {} if effort is None else {"reasoning_effort": effort}
     return LiteLlm(model=name, num_retries=0, timeout=block.timeout_s, **more)
-
-
-_BUILDERS: dict[Kind, Callable[[str, AgentSettings, Settings], BaseLlm]] = {
-    "embedded": _embedded,
-    "gemini": _gemini,
-    "openai-compatible": _openai_compatible,
-    "llama-cpp": _llama_cpp,
-    "litellm": _litellm,
-}
-
-
-def require_extra(name: str, kind: Kind, *, installed: Callable[[str], object] = find_spec) -> None:
-    """Raise ConfigError with the command that installs it when a kind's extra is missing."""
-    module = _EXTRAS.get(kind)
-    if module and installed(module) is None:
-        raise ConfigError(
-            f'model {name!r} needs an extra: pip install "acc-ace[{kind}]"; or use {ALLOWED}'
-        )
-
-
-_EXTRAS: dict[Kind, str] = {"llama-cpp": "xllamacpp", "litellm": "litellm"}
-"""The module that a kind needs; the extra is called like the kind."""
 
 
 def _note(name: str, kind: Kind, settings: Settings) -> str:
@@ -358,8 +326,6 @@ def _note(name: str, kind: Kind, settings: Settings) -> str:
             return _GOOGLE_NOTES[google_credentials()]
         case "openai-compatible":
             return f"at {redact(settings.openai_base_url)}"
-        case "llama-cpp":
-            return "runs in this process"
         case "litellm":
             return "through LiteLLM"
 

@@ -205,7 +205,7 @@ def shown(error: BaseException) -> str:
 def _foreign_failure(who: str, error: Exception) -> Failure:
     """Classify an error of a client library."""
     if isinstance(error, TimeoutError):
-        reason = "did not answer in time"
+        reason = str(error) or "did not answer in time"
         return _unavailable(ModelUnavailable(f"{who} {reason}"), reason, is_timeout=True)
     status = status_of(error)
     if status is not None:

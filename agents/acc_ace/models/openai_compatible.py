@@ -1,8 +1,14 @@
-"""Models behind an OpenAI-compatible endpoint, with nothing but httpx."""
+"""Models behind an OpenAI-compatible endpoint, with nothing but httpx.
+
+Every reply is streamed, so that its first token is seen, and a cancelled call, which closes its
+connection, stops the endpoint also while it reads a prompt.
+"""
 
 import json
+import logging
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,32 +22,47 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from acc_ace.config import settings
 from acc_ace.core.text.redaction import redact
-from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.model_settings import ToolForm
 from acc_ace.models.chat_reply import ChatReply
 from acc_ace.models.chat_request import (
     Json,
+    bound_to_json,
+    bound_to_schema,
     chat_body,
-    json_schema_format,
     schema_asked,
-    with_json_object,
+    told_schema,
 )
-from acc_ace.models.failures import RETRIED_STATUS
+from acc_ace.models.failures import RETRIED_STATUS, status_of
+from acc_ace.models.written_tools import read_written, with_written_tools
 
 PREFIX = "openai/"
 
-MAX_REPLY_BYTES = 8 * 1024 * 1024
-"""Longest reply that is read, in bytes."""
+MAX_REPLY_BYTES = 32 * 1024 * 1024
+"""Longest reply that is read, in bytes; a streamed token takes some 250."""
 
-_SCHEMA_REFUSED = frozenset({400, 422})
-"""Statuses of endpoints that do not know `response_format: json_schema`."""
+_REJECTED = frozenset({400, 422})
+"""Statuses of endpoints that do not know what they were asked to do."""
+
+READING_S = 600.0
+"""Seconds for which a model of this machine may read a prompt."""
+
+_LATER_S = 1.0
+"""Seconds by which httpx's limit comes after the caller's own, which names its setting."""
+
+_PROBE_TOKENS = 512
+"""Room of the reply to a probe; some models think first."""
+
+_log = logging.getLogger(__name__)
 
 
 class OpenAICompatibleLlm(BaseLlm):
-    """`openai/<model>`: POST {base_url}/chat/completions, text and tools, streamed or whole.
+    """`openai/<model>`: POST {base_url}/chat/completions, text and tools, always streamed.
 
     Without a base URL it takes the endpoint and key of the settings, so that
     `LlmAgent(model="openai/…")` works. One call is one try, or two when the endpoint does not
-    know JSON schemas: retries are ResilientLlm's.
+    know JSON schemas: retries are ResilientLlm's. Before the first call with tools the endpoint is
+    asked how it takes them, see `tool_form`.
 
     Raises ModelUnavailable on 408, 429 and 5xx, ModelRefused on other statuses, ModelOutputError
     for a reply that cannot be read, InputError for images, ConfigError for a base URL that is
@@ -51,8 +72,13 @@ class OpenAICompatibleLlm(BaseLlm):
     base_url: str | None = None
     api_key: SecretStr | None = Field(default=None, repr=False)
     timeout_s: float = 60.0
+    """Seconds between two tokens, and for a connection."""
+    first_token_timeout_s: float | None = None
+    """Seconds until the first token, while it reads the prompt; see `first_token_s`."""
     reasoning_effort: str | None = None
     """How much the model thinks: 'none', 'minimal', 'low', 'medium', 'high'; None = its default."""
+    tools: ToolForm = "auto"
+    """How tools are given to it."""
 
     _knows_schemas: bool = PrivateAttr(default=True)
 
@@ -63,7 +89,7 @@ class OpenAICompatibleLlm(BaseLlm):
 
     @property
     def capabilities(self) -> LlmCapabilities:
-        """Takes an output schema together with tools."""
+        """Takes an output schema together with tools, whatever the endpoint is then sent."""
         return LlmCapabilities(output_schema_and_tools=True)
 
     @property
@@ -72,87 +98,149 @@ class OpenAICompatibleLlm(BaseLlm):
         host = urlsplit(self._endpoint()).hostname or ""
         return host == "localhost" or host.startswith("127.") or host == "::1"
 
+    @property
+    def first_token_s(self) -> float:
+        """Seconds until the first token: as set, or READING_S here and `timeout_s` elsewhere."""
+        return self.first_token_timeout_s or (READING_S if self.runs_here else self.timeout_s)
+
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
-        """Answer a request; see the class for errors."""
-        body = self._body(llm_request, stream=stream)
-        schema = schema_asked(llm_request)
-        reply = ChatReply(model=self.model)
-        async with self._client() as client:
-            async for chunk in self._completion(client, body, schema):
-                for partial in reply.add(chunk):
-                    if stream:
-                        yield partial
-        if stream and not reply.finished:
-            raise ModelUnavailable(f"model {self.model} stopped before it finished")
-        yield reply.whole()
+        """Answer a request; see the class for errors.
 
-    def _body(self, llm_request: LlmRequest, *, stream: bool) -> Json:
+        A streamed response without content says only that a part of a tool call has come.
+        """
+        body, schema = self._body(llm_request), schema_asked(llm_request)
+        functions = [tool["function"] for tool in body.get("tools", ())]
+        reply = ChatReply(model=self.model)
+        # Of free text that may yet be a written call nothing is shown until it is whole.
+        may_be_call = bool(functions) and schema is None
+        async with self._client() as client:
+            if functions:
+                body, schema = _with_tools(body, schema, await self._tool_form(client))
+            async with aclosing(self._completion(client, body, schema)) as chunks:
+                async for chunk in chunks:
+                    for partial in reply.add(chunk):
+                        if stream:
+                            hidden = may_be_call and reply.looks_written
+                            yield LlmResponse(partial=True) if hidden else partial
+        if reply.is_broken_off:
+            raise ModelUnavailable(f"model {self.model} stopped before it finished")
+        whole = reply.whole()
+        yield read_written(whole, functions) if functions else whole
+
+    async def tool_form(self) -> ToolForm:
+        """How the endpoint takes tools: as set, or as two small requests show, once a process.
+
+        'with_schema' if its model calls a tool also beside a schema, 'native' if it calls one
+        without, else 'written'. Raises as a call does.
+        """
+        async with self._client() as client:
+            return await self._tool_form(client)
+
+    async def _tool_form(self, client: httpx.AsyncClient) -> ToolForm:
+        if self.tools != "auto":
+            return self.tools
+        place = (self._endpoint(), self.model)
+        if place not in _TOOL_FORMS:
+            form: ToolForm = "written"
+            if await self._calls_tool(client, beside_schema=True):
+                form = "with_schema"
+            elif await self._calls_tool(client, beside_schema=False):
+                form = "native"
+            _log.info("tool_form model=%s form=%s", self.model, form)
+            _TOOL_FORMS[place] = form
+        return _TOOL_FORMS[place]
+
+    async def _calls_tool(self, client: httpx.AsyncClient, *, beside_schema: bool) -> bool:
+        """Whether the model calls a tool that it is told to call.
+
+        What goes wrong beside a schema is no failure yet: it is asked without one next.
+        """
+        body = self._named({**PROBE, self._max_tokens: _PROBE_TOKENS})
+        reply = ChatReply(model=self.model)
+        try:
+            request = bound_to_schema(body, _PROBE_SCHEMA) if beside_schema else body
+            async for chunk in self._sent(client, request):
+                list(reply.add(chunk))
+            return bool(reply.whole().get_function_calls())
+        except ModelError as error:
+            is_answer = isinstance(error, ModelOutputError) or _is_rejected(error)
+            if not (beside_schema or is_answer):
+                raise
+            return False
+
+    @property
+    def _max_tokens(self) -> str:
         # OpenAI's own endpoint has renamed the limit; the others know the old name.
         host = urlsplit(self._endpoint()).hostname or ""
-        key = "max_completion_tokens" if host.endswith("openai.com") else "max_tokens"
+        return "max_completion_tokens" if host.endswith("openai.com") else "max_tokens"
+
+    def _body(self, llm_request: LlmRequest) -> Json:
         name = self.model.removeprefix(PREFIX)
-        body = chat_body(llm_request, model=name, max_tokens_key=key)
-        if self.reasoning_effort is not None:
-            body["reasoning_effort"] = self.reasoning_effort
-        if stream:
-            body |= {"stream": True, "stream_options": {"include_usage": True}}
-        return body
+        return self._named(chat_body(llm_request, model=name, max_tokens_key=self._max_tokens))
+
+    def _named(self, body: Json) -> Json:
+        effort = self.reasoning_effort
+        return {
+            **body,
+            "model": self.model.removeprefix(PREFIX),
+            **({} if effort is None else {"reasoning_effort": effort}),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
 
     async def _completion(
         self, client: httpx.AsyncClient, body: Json, schema: Json | None
-    ) -> AsyncIterator[Json]:
+    ) -> AsyncGenerator[Json, None]:
         """The chunks of a reply; asks again without a schema when the endpoint knows none."""
-        # Noted before the call: another one may find out meanwhile that no schemas are known.
-        with_schema = schema is not None and self._knows_schemas
         if schema is None:
             request = body
-        elif with_schema:
-            request = {**body, "response_format": json_schema_format(schema)}
+        elif self._knows_schemas:
+            request = bound_to_schema(body, schema)
         else:
-            request = with_json_object(body, schema)
-        async with client.stream("POST", "chat/completions", json=request) as response:
-            refused = response.status_code in _SCHEMA_REFUSED
-            if not (refused and schema is not None and with_schema):
-                await self._require_ok(response)
-                async for chunk in self._chunks(response):
-                    yield chunk
-                return
-            first = await _reported(response)
-        second = with_json_object(body, schema)
-        async with client.stream("POST", "chat/completions", json=second) as response:
-            await self._require_ok(response, before=first)
-            self._knows_schemas = False
-            async for chunk in self._chunks(response):
+            request = bound_to_json(body, schema)
+        try:
+            async for chunk in self._sent(client, request):
                 yield chunk
-
-    async def _chunks(self, response: httpx.Response) -> AsyncIterator[Json]:
-        """The JSON objects of a reply: one of a whole completion, many of an event stream."""
-        if "text/event-stream" not in response.headers.get("content-type", ""):
-            yield self._parsed(await self._read(response))
+        except ModelRefused as error:
+            if schema is None or "json_schema" not in request["response_format"]:
+                raise
+            if not _is_rejected(error):
+                raise
+            refused = error
+        else:
             return
-        size = 0
-        async for line in response.aiter_lines():
-            size += len(line)
-            if size > MAX_REPLY_BYTES:
-                raise self._too_long()
-            field, _, data = line.partition(":")
-            if field != "data":
-                continue
-            if data.strip() == "[DONE]":
-                return
-            yield self._parsed(data)
+        try:
+            async for chunk in self._sent(client, bound_to_json(body, schema)):
+                self._knows_schemas = False
+                yield chunk
+        except ModelRefused as error:
+            told = ModelRefused(f"{error} (with a JSON schema: {refused})")
+            raise told from error.__cause__
 
-    async def _read(self, response: httpx.Response) -> bytes:
-        pieces = bytearray()
-        async for piece in response.aiter_bytes():
-            pieces += piece
-            if len(pieces) > MAX_REPLY_BYTES:
-                raise self._too_long()
-        return bytes(pieces)
+    async def _sent(self, client: httpx.AsyncClient, body: Json) -> AsyncIterator[Json]:
+        """The JSON objects of a reply: one of a whole completion, many of an event stream."""
+        async with client.stream("POST", "chat/completions", json=body) as response:
+            await self._require_ok(response)
+            streams = "text/event-stream" in response.headers.get("content-type", "")
+            size, unread = 0, bytearray()
+            async for piece in response.aiter_bytes():
+                size += len(piece)
+                if size > MAX_REPLY_BYTES:
+                    text = f"model {self.model} sent more than {MAX_REPLY_BYTES} bytes"
+                    raise ModelOutputError(text)
+                unread += piece
+                *lines, rest = unread.split(b"\n") if streams else [unread]
+                unread = rest
+                for line in lines:
+                    field, _, data = line.partition(b":")
+                    if field == b"data" and data.strip() != b"[DONE]":
+                        yield self._parsed(data)
+            if not streams:
+                yield self._parsed(unread)
 
-    def _parsed(self, text: str | bytes) -> Json:
+    def _parsed(self, text: bytearray) -> Json:
         try:
             value = json.loads(text)
         except ValueError as error:
@@ -161,20 +249,15 @@ class OpenAICompatibleLlm(BaseLlm):
             raise ModelOutputError(f"model {self.model} sent JSON that is not an object")
         return value
 
-    async def _require_ok(self, response: httpx.Response, *, before: str = "") -> None:
+    async def _require_ok(self, response: httpx.Response) -> None:
         status = response.status_code
         if 200 <= status < 300:
             return
-        reported = await _reported(response)
-        also = f" (with a JSON schema: {before})" if before else ""
-        text = f"model {self.model} answered HTTP {status}: {reported}{also}"
+        text = f"model {self.model} answered HTTP {status}: {await _reported(response)}"
         kind = ModelUnavailable if status in RETRIED_STATUS or status >= 500 else ModelRefused
         # The cause carries the headers, among them Retry-After.
         cause = httpx.HTTPStatusError(text, request=response.request, response=response)
         raise kind(text) from cause
-
-    def _too_long(self) -> ModelOutputError:
-        return ModelOutputError(f"model {self.model} sent more than {MAX_REPLY_BYTES} bytes")
 
     def _endpoint(self) -> str:
         url = self.base_url or settings().openai_base_url
@@ -191,12 +274,54 @@ class OpenAICompatibleLlm(BaseLlm):
         headers: dict[str, Any] = (
             {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
         )
+        longest = max(self.first_token_s, self.timeout_s)
         return httpx.AsyncClient(
             base_url=self._endpoint().rstrip("/") + "/",
             headers=headers,
-            timeout=self.timeout_s,
+            timeout=httpx.Timeout(self.timeout_s, read=longest + _LATER_S),
             verify=_tls(),
         )
+
+
+_TOOL_FORMS: dict[tuple[str, str], ToolForm] = {}
+"""How the models of endpoints take tools, as far as they were asked in this process."""
+
+PROBE: Json = {
+    "messages": [{"role": "user", "content": "Call the tool `note` with the text: ready"}],
+    "tools": [
+        {
+            "type": "function",
+            "function": {
+                "name": "note",
+                "description": "Keep a text.",
+                "parameters": {
+                    "type": "object",
+                    "properties": {"text": {"type": "string"}},
+                    "required": ["text"],
+                },
+            },
+        }
+    ],
+    "tool_choice": "auto",
+}
+_PROBE_SCHEMA: Json = {
+    "type": "object",
+    "properties": {"final_answer": {"type": "string"}},
+    "required": ["final_answer"],
+}
+
+
+def _with_tools(body: Json, schema: Json | None, form: ToolForm) -> tuple[Json, Json | None]:
+    """The body, and the schema of the reply, for an endpoint that takes tools in this form."""
+    if form == "written":
+        return with_written_tools(body, schema)
+    if form == "native" and schema is not None:
+        return told_schema(body, schema), None
+    return body, schema
+
+
+def _is_rejected(error: ModelError) -> bool:
+    return status_of(error.__cause__) in _REJECTED
 
 
 @lru_cache(maxsize=1)

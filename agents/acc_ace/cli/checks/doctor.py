@@ -30,6 +30,7 @@ from acc_ace.cli.checks.model_checks import (
     check_guard,
     check_keys,
     check_models,
+    check_tool_calls,
 )
 from acc_ace.cli.checks.playbook_room import check_playbooks
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
@@ -78,6 +79,7 @@ def _with_settings(settings: Settings, *, online: bool) -> Iterable[Finding]:
     yield check_embedder(settings)
     if online:
         yield from check_gemini_answers(settings)
+        yield check_tool_calls(settings)
     yield check_files_dir(settings)
     yield from check_tools(settings)
     yield check_mcp(settings)

@@ -1,21 +1,25 @@
 """Check models and keys. Keys are only reported as present or absent, never printed."""
 
+import asyncio
 from collections.abc import Iterator
-from pathlib import Path
 
 from acc_ace.cli.checks.installation import Finding, note, ok, problem
-from acc_ace.cli.checks.storage import why_inaccessible
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, block_name, google_credentials
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
 from acc_ace.ext.semantic.embedder_factory import build_embedder, kind_of_embedder
 from acc_ace.models.factory import Kind, describe, has_judge, kind_of
 from acc_ace.models.gemini import reach_gemini
-from acc_ace.models.llama_engine import has_chat_template
+from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 
-_LLAMA_CPP = "llama-cpp/"
-_ANSWER_S = 10.0
-"""Timeout of the test request to Gemini, in seconds."""
+_ANSWER_S, _PROBE_S = 10.0, 300.0
+"""Seconds for test requests to Gemini, and to an endpoint that may load its model first."""
+
+_TOOL_FORMS = {
+    "written": "calls no tool by itself: tools are told in words, a call is JSON of a schema",
+    "native": "calls a tool, but not beside a JSON schema: never sent both",
+    "with_schema": "calls a tool, also beside a JSON schema",
+}
 
 
 def check_keys(settings: Settings) -> Iterator[Finding]:
@@ -86,6 +90,24 @@ def check_gemini_answers(settings: Settings) -> Iterator[Finding]:
         yield _ask(name)
 
 
+def check_tool_calls(settings: Settings) -> Finding:
+    """Ask the Generator's OpenAI-compatible endpoint to call a tool; needs that endpoint."""
+    name = settings.model_name("generator")
+    if _kind(name) != "openai-compatible":
+        return note("tools", "the generator's model is at no OpenAI-compatible endpoint")
+    url, key, set_to = settings.openai_base_url, settings.openai_api_key, settings.openai_tools
+    model = OpenAICompatibleLlm(model=name, base_url=url, api_key=key)
+    try:
+        form = asyncio.run(asyncio.wait_for(model.tool_form(), _PROBE_S))
+    except Exception as error:  # noqa: BLE001 — whatever the client raises is the finding
+        reported = redact(f"{name} at {url} does not respond: {type(error).__name__} {error}")
+        return problem("tools", reported[:500], "start it, or fix ACC_ACE_OPENAI_BASE_URL")
+    can, order = f"{name} {_TOOL_FORMS[form]}", ("auto", *_TOOL_FORMS)
+    if order.index(set_to) <= order.index(form):
+        return ok("tools", can)
+    return problem("tools", can, f"set ACC_ACE_OPENAI_TOOLS={form}")
+
+
 def _check_model(role: Role, settings: Settings) -> Finding:
     setting = f"ACC_ACE_{block_name(role).upper()}__MODEL"
     name = settings.model_name(role)
@@ -108,17 +130,6 @@ def _check_name(check: str, setting: str, name: str, settings: Settings) -> Find
             check,
             f"{name} needs Google credentials; none are set",
             f"set GOOGLE_API_KEY, or {setting}={EMBEDDED_MODEL}",
-        )
-    weights = Path(name.removeprefix(_LLAMA_CPP))
-    if kind == "llama-cpp" and (unseen := why_inaccessible(weights)) is not None:
-        return problem(check, f"{weights} cannot be accessed: {unseen}", f"fix {setting}")
-    if kind == "llama-cpp" and not weights.is_file():
-        return problem(check, f"{weights} does not exist", f"put the file there, or fix {setting}")
-    if kind == "llama-cpp" and not (settings.llama_cpp_chat_template or has_chat_template(weights)):
-        return problem(
-            check,
-            f"{weights} holds no chat template",
-            "use an instruct model, or set ACC_ACE_LLAMA_CPP_CHAT_TEMPLATE=chatml",
         )
     return ok(check, name)
 

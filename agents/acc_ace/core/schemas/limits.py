@@ -141,7 +141,8 @@ class Limits(BaseModel):
         gt=0,
         le=86_400,
         description="Seconds that the models of one turn may take together, retries and waits "
-        "included. No agent's timeout_s may be longer.",
+        "included, but not while a model of this machine reads a prompt. No agent's timeout_s may "
+        "be longer.",
     )
     breaker_failures: int = Field(
         default=5,
