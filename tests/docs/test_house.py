@@ -18,7 +18,7 @@ import pytest
 ROOT: Final = Path(__file__).parents[2]
 PACKAGE: Final = "acc_ace"
 
-LINES: Final = 71_660  # target 35,000
+LINES: Final = 71_346  # target 35,000
 FILES: Final = 460  # target 220
 MODULES_IN_A_ROOM: Final = 20  # target 18
 LINES_IN_A_FILE: Final = 469  # target 300
@@ -33,13 +33,13 @@ TURN_WRITES: Final = 4
 
 ROOMS: Final = {
     # room: lines that hold today
-    "adk": 7281,
+    "adk": 7344,
     "cli": 4985,
     "cockpit": 1048,
     "core": 16568,
     "ext": 19510,
     "memory": 1592,
-    "models": 3069,
+    "models": 2695,
     "server": 4665,
     "storage": 5790,
     "turn": 4550,

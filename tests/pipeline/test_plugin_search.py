@@ -42,6 +42,17 @@ async def test_an_agent_finds_what_was_said_in_another_session() -> None:
     assert [verdict.tool for verdict in turn.guarded] == []
 
 
+async def test_a_search_that_is_repeated_is_answered_without_one_and_then_not_offered() -> None:
+    again = call(SEARCH, query="gate code")
+    llm = ScriptedLlm().on("generator", again, again, "I do not know.", "Hello.")
+    desk = Desk(LlmAgent(name="desk", model=llm))
+    await desk.ask("Look up the gate code.")
+    assert "already asked" in whole(llm.requests[-1])
+    assert [offered(request) for request in llm.requests] == [[SEARCH], [SEARCH], []]
+    await desk.ask("Hello.")
+    assert offered(llm.requests[-1]) == [SEARCH]
+
+
 async def test_what_it_finds_against_a_rule_has_the_rule_beside_it() -> None:
     lifts = "You may restart db-01 during business hours."
     llm = ScriptedLlm().on("generator", "Noted.", "Noted.", call(SEARCH, query="restart"), "No.")

@@ -9,7 +9,8 @@ from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.report import ToolFinished
 from acc_ace.errors import ConfigError, ModelOutputError
-from tests.fakes.scripted_llm import call, calls
+from acc_ace.models.response_shape import declarations_of
+from tests.fakes.scripted_llm import Script, call, calls
 from tests.pipeline.talk import KEY, Talk, seen, settings
 
 ANSWER = {"final_answer": "done"}
@@ -161,6 +162,44 @@ async def test_what_search_evidence_found_is_not_stored_once_more() -> None:
     assert all(artifact_id.startswith("turn:") for artifact_id in report.recalled)
     [kept] = await talk.container.evidence.list(KEY, limit=1, before_turn=3)
     assert [result.name for result in kept.tool_results] == ["search_evidence"]
+
+
+def search(query: str = "", **more: str) -> Script:
+    return call("search_evidence", query=query, **more)
+
+
+READ = search(artifact_id="turn:s1:1")
+ELEPHANT, HANGAR, ZEPPELIN = map(search, ("purple elephant", "purple hangar", "zeppelin"))
+
+
+@pytest.mark.parametrize(
+    ("searches", "notes"),
+    [
+        ([ELEPHANT, ELEPHANT], ["", "already asked"]),
+        ([ELEPHANT, search(" Purple  ELEPHANT ")], ["", "already asked"]),
+        ([ELEPHANT, HANGAR], ["", ""]),
+        ([ELEPHANT, HANGAR, ZEPPELIN], ["", "", "not run"]),
+        ([ELEPHANT, HANGAR, READ], ["", "", ""]),
+        ([READ, READ], ["", "already asked"]),
+    ],
+)
+async def test_search_that_can_find_nothing_new_is_not_run_and_then_not_offered_in_the_turn(
+    searches: list[Script], notes: list[str]
+) -> None:
+    talk = Talk()
+    await talk.say("The purple elephant is in hangar 7.")
+    talk.llm.on("generator", *searches, ANSWER)
+    await talk.say("Where is it?")
+    [kept] = await talk.container.evidence.list(KEY, limit=1)
+    for result, note in zip(kept.tool_results, notes, strict=True):
+        assert ("note" in result.result) is bool(note)
+        assert note in result.result
+    *_, last = talk.llm.requests_of("generator")
+    is_offered = "search_evidence" in [item.name for item in declarations_of(last)]
+    assert is_offered is not any(notes)
+    await talk.say("And tomorrow?")
+    *_, last = talk.llm.requests_of("generator")
+    assert "search_evidence" in [item.name for item in declarations_of(last)]
 
 
 async def test_search_evidence_never_reads_another_users_memory() -> None:

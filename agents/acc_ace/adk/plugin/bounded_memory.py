@@ -9,7 +9,7 @@ answer the turn is committed, and then learned from. Any failure ends the run wi
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.callback_context import CallbackContext
@@ -21,7 +21,6 @@ from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import BaseNode
 from google.genai import types
@@ -50,6 +49,9 @@ from acc_ace.ext.guard.tool_guard import ToolGuard
 from acc_ace.models.factory import note_on, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.turn_record import Listener, TurnRecords
+
+if TYPE_CHECKING:
+    from acc_ace.adk.tools import SearchEvidence
 
 _PROMPT = Path(__file__).parent / "memory.md"
 
@@ -162,8 +164,9 @@ class BoundedMemoryPlugin(BasePlugin):
             _refuse_without_plugin(tool)
         limit = self._container.settings.limits.tool_result_tokens
         bound_results(llm_request, limit, turn.record.rules)
-        if self._search is not None and can_take(llm_request, self._search.name):
-            llm_request.append_tools([self._search])
+        search = self._search
+        if search and can_take(llm_request, search.name) and search.is_offered(callback_context):
+            llm_request.append_tools([search])
         await find_cache(llm_request, ctx, run.events())
         put_memory(
             llm_request,
@@ -283,14 +286,11 @@ class BoundedMemoryPlugin(BasePlugin):
         if isinstance(self._guard.model, ResilientLlm):
             await self._guard.model.aclose()
 
-    def _search_tool(self) -> BaseTool:
+    def _search_tool(self) -> "SearchEvidence":
         """The tool that reads memory, imported with what it needs when it is offered."""
         from acc_ace.adk.tools import SearchEvidence  # noqa: PLC0415 - when offered
 
-        search = SearchEvidence(
-            self._container, lambda context: self._turns.require(context).record
-        )
-        return FunctionTool(search.search_evidence)
+        return SearchEvidence(self._container, lambda context: self._turns.require(context).record)
 
     def _note(self, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool) -> None:
         turn = self._turns.find(context)
