@@ -118,7 +118,7 @@ def test_agent_imports_offline_without_a_key_and_without_the_heavy_extras(tmp_pa
         "sys.addaudithook(lambda name, args: name in ('socket.connect', 'socket.getaddrinfo')"
         " and sys.exit(f'{name} {args}'))\n"
         "from acc_ace.agent import app, root_agent\n"
-        "heavy = {'litellm', 'torch', 'transformers', 'pandas', 'xllamacpp', 'vertexai'}\n"
+        "heavy = {'litellm', 'torch', 'transformers', 'pandas', 'vertexai'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
         "assert app.name == 'acc_ace' and app.root_agent is root_agent\n"
     )

@@ -146,7 +146,7 @@ def _app(scripts: Scripts, probes: Probes, kind: Kind, *, knows_schemas: bool) -
     @app.post("/v1/chat/completions")
     async def complete(request: Request) -> Response:
         body = await request.json()
-        if body["messages"] == PROBE["messages"]:
+        if body["messages"] == [{"role": "user", "content": PROBE}]:
             probes.bodies.append(body)
             own = with_tool(body, kind, "note", {"text": "ready"}, "ready")
             reply = probes.reply or own

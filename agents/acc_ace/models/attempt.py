@@ -75,7 +75,8 @@ class Attempt:
                     while started and held:
                         yield held.pop(0)
                 if not started:
-                    raise NoAnswer(self._nothing())
+                    empty = ModelOutputError(f"{self._who} gave an empty reply")
+                    raise NoAnswer(Failure(empty, retriable=True))
             self.breaker.succeed()
         except NoAnswer as error:
             if started:
@@ -173,17 +174,11 @@ class Attempt:
     def _require_bounded(self, request: LlmRequest, chars: int) -> None:
         limit = request.config.max_output_tokens or self.policy.max_output_tokens
         if chars > max_reply_chars(limit):
-            raise NoAnswer(
-                Failure(
-                    ModelOutputError(
-                        f"{self._who} wrote over {chars:,} characters, more than "
-                        f"{self._setting('MAX_OUTPUT_TOKENS')}={limit} allows"
-                    )
-                )
+            setting = self._setting("MAX_OUTPUT_TOKENS")
+            text = (
+                f"{self._who} wrote over {chars:,} characters, more than {setting}={limit} allows"
             )
-
-    def _nothing(self) -> Failure:
-        return Failure(ModelOutputError(f"{self._who} gave an empty reply"), retriable=True)
+            raise NoAnswer(Failure(ModelOutputError(text)))
 
     @property
     def _who(self) -> str:

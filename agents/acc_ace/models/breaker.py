@@ -1,6 +1,5 @@
 """A circuit breaker for each model, shared by all roles, turns and sessions of the process."""
 
-from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from acc_ace.clock import Clock, SystemClock
@@ -45,7 +44,3 @@ class Breaker:
             pause = min(max(asked, self._pause_s), MAX_PAUSE_S)
             self._until = self._clock.now() + timedelta(seconds=pause)
             self._reason = failure.reason
-
-
-BreakerOf = Callable[[str], Breaker]
-"""The breaker of a model by its name."""

@@ -18,6 +18,7 @@ from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
+from google.genai import types
 from pydantic import Field, PrivateAttr, SecretStr
 
 from acc_ace.config import settings
@@ -157,10 +158,10 @@ class OpenAICompatibleLlm(BaseLlm):
 
         What goes wrong beside a schema is no failure yet: it is asked without one next.
         """
-        body = self._named({**PROBE, self._max_tokens: _PROBE_TOKENS})
+        body = self._body(_probe())
         reply = ChatReply(model=self.model)
         try:
-            request = bound_to_schema(body, _PROBE_SCHEMA) if beside_schema else body
+            request = bound_to_schema(body, _TEXT) if beside_schema else body
             async for chunk in self._sent(client, request):
                 list(reply.add(chunk))
             return bool(reply.whole().get_function_calls())
@@ -170,21 +171,13 @@ class OpenAICompatibleLlm(BaseLlm):
                 raise
             return False
 
-    @property
-    def _max_tokens(self) -> str:
+    def _body(self, llm_request: LlmRequest) -> Json:
         # OpenAI's own endpoint has renamed the limit; the others know the old name.
         host = urlsplit(self._endpoint()).hostname or ""
-        return "max_completion_tokens" if host.endswith("openai.com") else "max_tokens"
-
-    def _body(self, llm_request: LlmRequest) -> Json:
-        name = self.model.removeprefix(PREFIX)
-        return self._named(chat_body(llm_request, model=name, max_tokens_key=self._max_tokens))
-
-    def _named(self, body: Json) -> Json:
-        effort = self.reasoning_effort
+        key = "max_completion_tokens" if host.endswith("openai.com") else "max_tokens"
+        name, effort = self.model.removeprefix(PREFIX), self.reasoning_effort
         return {
-            **body,
-            "model": self.model.removeprefix(PREFIX),
+            **chat_body(llm_request, model=name, max_tokens_key=key),
             **({} if effort is None else {"reasoning_effort": effort}),
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -194,30 +187,26 @@ class OpenAICompatibleLlm(BaseLlm):
         self, client: httpx.AsyncClient, body: Json, schema: Json | None
     ) -> AsyncGenerator[Json, None]:
         """The chunks of a reply; asks again without a schema when the endpoint knows none."""
-        if schema is None:
-            request = body
-        elif self._knows_schemas:
-            request = bound_to_schema(body, schema)
-        else:
-            request = bound_to_json(body, schema)
+        refused: ModelRefused | None = None
+        if schema is not None and self._knows_schemas:
+            try:
+                async for chunk in self._sent(client, bound_to_schema(body, schema)):
+                    yield chunk
+            except ModelRefused as error:
+                if not _is_rejected(error):
+                    raise
+                refused = error
+            else:
+                return
+        request = body if schema is None else bound_to_json(body, schema)
         try:
             async for chunk in self._sent(client, request):
+                self._knows_schemas = self._knows_schemas and refused is None
                 yield chunk
         except ModelRefused as error:
-            if schema is None or "json_schema" not in request["response_format"]:
+            if refused is None:
                 raise
-            if not _is_rejected(error):
-                raise
-            refused = error
-        else:
-            return
-        try:
-            async for chunk in self._sent(client, bound_to_json(body, schema)):
-                self._knows_schemas = False
-                yield chunk
-        except ModelRefused as error:
-            told = ModelRefused(f"{error} (with a JSON schema: {refused})")
-            raise told from error.__cause__
+            raise ModelRefused(f"{error} (with a JSON schema: {refused})") from error.__cause__
 
     async def _sent(self, client: httpx.AsyncClient, body: Json) -> AsyncIterator[Json]:
         """The JSON objects of a reply: one of a whole completion, many of an event stream."""
@@ -286,29 +275,22 @@ class OpenAICompatibleLlm(BaseLlm):
 _TOOL_FORMS: dict[tuple[str, str], ToolForm] = {}
 """How the models of endpoints take tools, as far as they were asked in this process."""
 
-PROBE: Json = {
-    "messages": [{"role": "user", "content": "Call the tool `note` with the text: ready"}],
-    "tools": [
-        {
-            "type": "function",
-            "function": {
-                "name": "note",
-                "description": "Keep a text.",
-                "parameters": {
-                    "type": "object",
-                    "properties": {"text": {"type": "string"}},
-                    "required": ["text"],
-                },
-            },
-        }
-    ],
-    "tool_choice": "auto",
-}
-_PROBE_SCHEMA: Json = {
-    "type": "object",
-    "properties": {"final_answer": {"type": "string"}},
-    "required": ["final_answer"],
-}
+PROBE = "Call the tool `note` with the text: ready"
+"""What a model is told when it is asked whether it can call a tool."""
+
+_TEXT: Json = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+
+
+def _probe() -> LlmRequest:
+    note = types.FunctionDeclaration(
+        name="note", description="Keep a text.", parameters_json_schema=_TEXT
+    )
+    return LlmRequest(
+        contents=[types.Content(role="user", parts=[types.Part(text=PROBE)])],
+        config=types.GenerateContentConfig(
+            tools=[types.Tool(function_declarations=[note])], max_output_tokens=_PROBE_TOKENS
+        ),
+    )
 
 
 def _with_tools(body: Json, schema: Json | None, form: ToolForm) -> tuple[Json, Json | None]:

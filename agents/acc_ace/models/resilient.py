@@ -12,21 +12,20 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from pydantic import Field, PrivateAttr
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
 
 from acc_ace.clock import TimeBudget
 from acc_ace.config import AgentSettings, Role
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import ModelError, ModelOutputError
 from acc_ace.models.attempt import Attempt
-from acc_ace.models.breaker import Breaker, BreakerOf
+from acc_ace.models.breaker import Breaker
 from acc_ace.models.failures import MAX_WAIT_S, Failure, NoAnswer
 
 EMPTY_RETRIES = 1
@@ -67,7 +66,7 @@ def answered_by(response: LlmResponse) -> Answered:
     )
 
 
-def _own_breakers() -> BreakerOf:
+def _own_breakers() -> Callable[[str], Breaker]:
     return lru_cache(maxsize=None)(lambda model: Breaker())
 
 
@@ -89,7 +88,8 @@ class ResilientLlm(BaseLlm):
     policy: AgentSettings
     primary: BaseLlm
     fallback: BaseLlm | None = None
-    breaker_of: BreakerOf = Field(default_factory=_own_breakers, exclude=True)
+    breaker_of: Callable[[str], Breaker] = Field(default_factory=_own_breakers, exclude=True)
+    """The breaker of a model by its name."""
     sleep: Callable[[float], Awaitable[None]] = Field(default=asyncio.sleep, exclude=True)
     rng: random.Random = Field(default_factory=random.SystemRandom, exclude=True)
 
@@ -118,19 +118,28 @@ class ResilientLlm(BaseLlm):
         for model in self._models:
             if model is not self.primary:
                 call.budget.grant(FALLBACK_S)
-            try:
-                opened = await self._open(model, llm_request, call, stream=stream)
-            except NoAnswer as error:
-                call.warnings.append(str(error.failure.error))
-                if model is self._models[-1] or not error.failure.may_fall_back:
-                    raise call.final(error.failure) from error.__cause__
-                _log.warning("model_fallback role=%s model=%s", self.role, model.model)
-                continue
-            async with aclosing(opened.rest):
-                yield call.labelled(opened.first, model)
-                async for response in opened.rest:
-                    yield call.labelled(response, model)
-            return
+            tries = _Tries(self.policy, call, self.breaker_of(model.model), llm_request)
+            while True:
+                responses = self._attempt(model, tries).responses(
+                    tries.request(model.model), stream=stream
+                )
+                async with aclosing(responses):
+                    try:
+                        first = await anext(responses)
+                    except NoAnswer as error:
+                        failed = error
+                    else:
+                        yield call.labelled(first, model)
+                        async for response in responses:
+                            yield call.labelled(response, model)
+                        return
+                if not tries.again(failed.failure):
+                    break
+                await self._pause(failed.failure, tries)
+            call.warnings.append(str(failed.failure.error))
+            if model is self._models[-1] or not failed.failure.may_fall_back:
+                raise call.final(failed.failure) from failed.__cause__
+            _log.warning("model_fallback role=%s model=%s", self.role, model.model)
 
     def on_rate_limit(self, listener: Callable[[], None]) -> None:
         """Call `listener` whenever a server reports rate limiting."""
@@ -139,35 +148,11 @@ class ResilientLlm(BaseLlm):
     async def aclose(self) -> None:
         """Close the connections that the models hold on the running event loop."""
         for model in self._models:
-            if isinstance(model, _Closable):
-                await model.aclose()
+            if close := getattr(model, "aclose", None):
+                await close()
 
-    async def _open(
-        self, model: BaseLlm, llm_request: LlmRequest, call: "_Call", *, stream: bool
-    ) -> "_Opened":
-        """The first response of a reply, tried as often as the policy allows; or NoAnswer."""
-        breaker = self.breaker_of(model.model)
-        tries = _Tries(self.policy, call, breaker, llm_request.config.max_output_tokens)
-
-        async def sleep(seconds: float) -> None:
-            call.budget.spend(seconds)
-            await self.sleep(seconds)
-
-        retrying = AsyncRetrying(
-            sleep=sleep,
-            wait=self._wait,
-            retry=retry_if_exception(tries.again),
-            before_sleep=self._log_retry,
-            reraise=True,
-        )
-        return await retrying(self._try, model, llm_request, tries, stream)
-
-    async def _try(
-        self, model: BaseLlm, llm_request: LlmRequest, tries: "_Tries", stream: bool
-    ) -> "_Opened":
-        request = copied_request(llm_request, model.model)
-        request.config.max_output_tokens = tries.room
-        attempt = Attempt(
+    def _attempt(self, model: BaseLlm, tries: "_Tries") -> Attempt:
+        return Attempt(
             model=model,
             role=self.role,
             policy=self.policy,
@@ -176,45 +161,16 @@ class ResilientLlm(BaseLlm):
             may_widen=tries.may_widen,
             on_rate_limit=self._rate_limited,
         )
-        responses = attempt.responses(request, stream=stream)
-        try:
-            first = await anext(responses)
-        except BaseException:
-            await responses.aclose()
-            raise
-        return _Opened(first, responses)
 
-    def _wait(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        failure = error.failure if isinstance(error, NoAnswer) else None
-        if failure is not None and failure.is_cut:
-            return 0.0
-        if failure is not None and failure.retry_after_s is not None:
-            return failure.retry_after_s
-        longest = self.policy.backoff_s * 2 ** (state.attempt_number - 1)
-        return self.rng.uniform(0.0, min(longest, MAX_WAIT_S))
-
-    def _log_retry(self, state: RetryCallState) -> None:
-        _log.info(
-            "model_retry role=%s try=%d wait_s=%.2f",
-            self.role,
-            state.attempt_number,
-            state.upcoming_sleep,
-        )
-
-
-@runtime_checkable
-class _Closable(Protocol):
-    """A model that keeps connections open between calls."""
-
-    async def aclose(self) -> None: ...
-
-
-class _Opened(NamedTuple):
-    """A reply whose first response has come."""
-
-    first: LlmResponse
-    rest: AsyncGenerator[LlmResponse, None]
+    async def _pause(self, failure: Failure, tries: "_Tries") -> None:
+        """Wait as long as the server asks for, or for a random time."""
+        seconds = 0.0 if failure.is_cut else failure.retry_after_s
+        if seconds is None:
+            longest = self.policy.backoff_s * 2 ** (tries.made - 1)
+            seconds = self.rng.uniform(0.0, min(longest, MAX_WAIT_S))
+        _log.info("model_retry role=%s try=%d wait_s=%.2f", self.role, tries.made, seconds)
+        tries.call.budget.spend(seconds)
+        await self.sleep(seconds)
 
 
 @dataclass
@@ -251,25 +207,29 @@ class _Tries:
     """The tries at one model: how many, and how much room the reply has."""
 
     def __init__(
-        self, policy: AgentSettings, call: _Call, breaker: Breaker, room: int | None
+        self, policy: AgentSettings, call: _Call, breaker: Breaker, llm_request: LlmRequest
     ) -> None:
-        self.call, self.breaker, self.room = call, breaker, room
+        self.call, self.breaker, self._request = call, breaker, llm_request
+        self.room = room = llm_request.config.max_output_tokens
         self.may_widen = room is not None and room < MAX_OUTPUT_TOKENS
-        self._left, self._empties = policy.retries, EMPTY_RETRIES
+        self.made, self._left, self._empties = 0, policy.retries, EMPTY_RETRIES
 
-    def again(self, error: BaseException) -> bool:
+    def request(self, model: str) -> LlmRequest:
+        """The request of the next try, which the model may edit as it likes."""
+        request = copied_request(self._request, model)
+        request.config.max_output_tokens = self.room
+        return request
+
+    def again(self, failure: Failure) -> bool:
         """Count a try that failed; whether another one may help."""
-        if not isinstance(error, NoAnswer):
-            return False
-        failure = error.failure
+        self.made += 1
         self.call.failed += failure.use
         if failure.is_cut:
             return self._widened()
         has_time = (failure.retry_after_s or 0.0) <= self.call.budget.left_s
         if not failure.retriable or not has_time or self.breaker.objection():
             return False
-        if isinstance(failure.error, ModelOutputError):
-            self._empties -= 1
+        self._empties -= isinstance(failure.error, ModelOutputError)
         self._left -= 1
         return self._left >= 0 and self._empties >= 0
 

@@ -65,7 +65,7 @@ def _remote(
                     "GOOGLE_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT"
                 )
             # google-genai's client is slow to load.
-            from acc_ace.models.gemini import GeminiEmbedder  # noqa: PLC0415
+            from acc_ace.ext.semantic.embed_gemini import GeminiEmbedder  # noqa: PLC0415
 
             return GeminiEmbedder(
                 block.model, dimensions=block.dimensions, timeout_s=block.timeout_s
