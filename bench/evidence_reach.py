@@ -4,8 +4,8 @@
 
 Memory holds one LoCoMo dialogue, an utterance an artifact. Each question is asked in a session of
 its own, through the whole pipeline; the embedded model plays every role, and what the Generator is
-sent is read on the way. The strategies `replay`, `window` and `summary` have the dialogue as the
-past turns of their session instead, two utterances a turn. `acc, CCM names nothing` has a
+sent is read on the way. `replay`, `window` and `summary` have the dialogue as the messages of one
+request instead, two utterances a turn. `acc, CCM names nothing` has a
 Compressor that leaves every field empty: what is in its prompt, code alone put there.
 
 An utterance is in a prompt if whole sentences of it that make up half of its words are. `answered`
@@ -18,9 +18,10 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
 
@@ -35,36 +36,62 @@ from acc_ace.config import Role, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, TurnInput
+from acc_ace.core.schemas.message import Message
 from acc_ace.core.text.sentences import split_sentences
-from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.lab.recall.corpus import ADVERSARIAL, Corpus, Passage, Question, read_corpora
+from acc_ace.ext.strategies import contents_of, sliding_window, summarised
 from acc_ace.turn.steps import recall_query
+from acc_ace.turn.transcript import messages_of
 from bench.workload import request_text
 
 _HALF = 0.5
 
 
-class Contender(NamedTuple):
-    """A memory strategy; `names` says whether the Compressor names what its state rests on."""
+_BUDGET = 8_192
+"""Tokens of the messages of `window` and `summary`."""
 
-    memory: MemoryName
+
+class Contender(NamedTuple):
+    """Our app, or `by` which messages are chosen for a plain request; `names`: see above."""
+
+    by: Callable[[list[Message]], Awaitable[list[Message]]] | None = None
     names: bool = True
 
 
+async def _replay(messages: list[Message]) -> list[Message]:
+    return messages
+
+
+async def _window(messages: list[Message]) -> list[Message]:
+    return sliding_window(messages, budget=_BUDGET)
+
+
+async def _summary(messages: list[Message]) -> list[Message]:
+    return await summarised(messages, budget=_BUDGET, summarizer=_newest_words)
+
+
+async def _newest_words(known: str, messages: Sequence[Message]) -> str:
+    """As many of the newest messages as fit into a summary, clipped: what an extract can keep."""
+    lines = [clip_tokens(message.content or "", 40) for message in reversed(messages)]
+    sizes = accumulate(map(estimate_tokens, lines))
+    fitting = [line for line, size in zip(lines, sizes, strict=True) if size <= _SUMMARY]
+    return "\n".join(reversed(fitting))
+
+
+_SUMMARY = 800
+
 CONTENDERS: Mapping[str, Contender] = {
-    "acc": Contender("acc"),
-    "acc, CCM names nothing": Contender("acc", names=False),
-    "retrieval": Contender("retrieval"),
-    "replay": Contender("replay"),
-    "window": Contender("window"),
-    "summary": Contender("summary"),
+    "acc": Contender(),
+    "acc, CCM names nothing": Contender(names=False),
+    "replay": Contender(_replay),
+    "window": Contender(_window),
+    "summary": Contender(_summary),
 }
-_BY_RECALL = ("acc", "retrieval")
-"""Strategies that search memory; the others have the past turns of their session."""
 
 
 @dataclass(frozen=True)
@@ -168,9 +195,7 @@ async def ask_all(contender: Contender, corpus: Corpus) -> list[Outcome]:
     if not contender.names:
         models["compressor"] = EmptyCcm()
     conversation = Conversation(container, models=models)
-    ask = _Asking(container, conversation, generator, contender.memory, corpus)
-    if contender.memory not in _BY_RECALL:
-        await ask.begin()
+    ask = _Asking(container, conversation, generator, contender, corpus)
     outcomes = [await ask.about(at, question) for at, question in enumerate(corpus.questions)]
     await conversation.close()
     return outcomes
@@ -180,7 +205,7 @@ class _Asking(NamedTuple):
     container: Container
     conversation: Conversation
     generator: FirstPrompt
-    memory: MemoryName
+    contender: Contender
     corpus: Corpus
 
     @property
@@ -189,23 +214,17 @@ class _Asking(NamedTuple):
         pairs = zip(self.corpus.passages[::2], [*self.corpus.passages[1::2], None], strict=False)
         return [_turn(number, *pair) for number, pair in enumerate(pairs, start=1)]
 
-    async def begin(self) -> None:
-        """Give the session its past, and a summary of it where one is made."""
-        key = self._key(0)
-        for turn in self.past:
-            await self.container.evidence.record(key, turn)
-        if self.memory == "summary":
-            await self.conversation.turn(key, "Hello.", memory=self.memory)
-            await self.conversation.housekeep()
-
     async def about(self, number: int, question: Question) -> Outcome:
         """Ask one question, which later ones know nothing of."""
         key = self._key(number)
         recalled = await self._recalled(key, question)
         self.generator.take()
-        report = await self.conversation.turn(key, question.text, memory=self.memory)
+        if self.contender.by is None:
+            answer = (await self.conversation.turn(key, question.text)).answer
+        else:
+            answer = await self._answer(await self.contender.by(self._messages(question)))
         prompt = self.generator.take()
-        await self._forget(key)
+        await self.container.artifacts.erase(key.tenant, key.session)
         words = _words(prompt)
         shown = (p.passage_id for p in self.corpus.passages if _is_in(words, p.text))
         return Outcome(
@@ -213,19 +232,31 @@ class _Asking(NamedTuple):
             recalled & question.evidence,
             question.evidence.intersection(shown),
             estimate_tokens(prompt),
-            _words(question.answer) in _words(report.answer),
+            _words(question.answer) in _words(answer),
         )
 
-    async def _forget(self, key: SessionKey) -> None:
-        """Leave memory and the session as they were before the question."""
-        await self.container.artifacts.erase(key.tenant, key.session)
-        if self.memory not in _BY_RECALL:
-            await self.container.evidence.mark_undone(key, len(self.past))
+    def _messages(self, question: Question) -> list[Message]:
+        """The dialogue, and the question as its last message."""
+        asked = Interaction(
+            turn=len(self.past) + 1,
+            invocation_id="asked",
+            input=TurnInput(text=question.text),
+            created_at=self.container.clock.now(),
+        )
+        return messages_of([*self.past, asked])
+
+    async def _answer(self, messages: list[Message]) -> str:
+        request = LlmRequest(contents=contents_of(messages))
+        parts = [
+            part
+            async for response in self.generator.generate_content_async(request)
+            for part in (response.content.parts if response.content else None) or []
+        ]
+        return "".join(part.text or "" for part in parts)
 
     def _key(self, number: int) -> SessionKey:
-        """A session for each question, but where the dialogue is the session's past."""
-        session = f"asked-{number if self.memory in _BY_RECALL else 0}"
-        return SessionKey(APP_NAME, self.corpus.name, session)
+        """A session for each question."""
+        return SessionKey(APP_NAME, self.corpus.name, f"asked-{number}")
 
     async def _recalled(self, key: SessionKey, question: Question) -> frozenset[str]:
         query = recall_query(

@@ -32,7 +32,7 @@ from bench.turn_cost_wire import MeteredLlm, TurnUse
 SMOOTHED = 30
 """Turns whose mean a break-even per turn compares: two spans between corrections."""
 
-HELD_LONG = ("ACC", "memory=replay", "plain ADK agent", "ADK compaction")
+HELD_LONG = ("ACC", "plain ADK agent", "ADK compaction")
 """Who holds the conversation over the whole horizon: ours, and what a break-even is against."""
 
 PICTURED = 120

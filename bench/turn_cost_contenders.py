@@ -1,4 +1,4 @@
-"""Who takes the turns of `bench.turn_cost`: our app with each memory, and ADK's own ways."""
+"""Who takes the turns of `bench.turn_cost`: our app, and ADK's own ways."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
@@ -21,7 +21,7 @@ from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.core.playbook.playbook_service import PlaybookService
-from acc_ace.core.schemas.base import MemoryName, SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.delta import DeltaBatch
 from acc_ace.core.text.arithmetic import evaluate
 from bench.turn_cost_wire import MeteredLlm
@@ -67,19 +67,15 @@ def calculate(expression: str) -> dict[str, object]:
 
 
 @asynccontextmanager
-async def ours(
-    folder: Path, llm: MeteredLlm, *, memory: MemoryName = "acc", playbook: Playbook = SMALL
-) -> AsyncIterator[Turn]:
-    """Our app with its default settings and tools, and a memory strategy."""
+async def ours(folder: Path, llm: MeteredLlm, *, playbook: Playbook = SMALL) -> AsyncIterator[Turn]:
+    """Our app with its default settings and tools."""
     container = build_container(Settings(data_dir=folder, store="sqlite"))
     await _teach(container, playbook.lessons)
     conversation = Conversation(container, models=dict.fromkeys(ROLES, llm))
     key = SessionKey(APP_NAME, "bench", "s1")
 
     async def turn(text: str) -> None:
-        await conversation.turn(key, text, memory=memory)
-        # Summaries are written between turns; here, before the next one.
-        await conversation.housekeep()
+        await conversation.turn(key, text)
 
     yield turn
     await conversation.close()
@@ -152,10 +148,6 @@ async def adk(
 
 CONTENDERS: Mapping[str, Open] = {
     "ACC": ours,
-    "memory=replay": partial(ours, memory="replay"),
-    "memory=window": partial(ours, memory="window"),
-    "memory=summary": partial(ours, memory="summary"),
-    "memory=retrieval": partial(ours, memory="retrieval"),
     "plain ADK agent": adk,
     "ADK compaction": partial(adk, compaction=True),
     "ADK ContextFilterPlugin": partial(adk, kept_invocations=KEPT_INVOCATIONS),

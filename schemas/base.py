@@ -1,11 +1,9 @@
 """Public contract: base classes and tenants. Defined in `acc_ace.core.schemas.base`."""
 
 from acc_ace.core.schemas.base import (
-    MEMORIES,
     OWN_APP,
     SCHEMA_VERSION,
     Authority,
-    MemoryName,
     OptionalText,
     PlaybookScope,
     ReplyValue,
@@ -19,11 +17,9 @@ from acc_ace.core.schemas.base import (
 )
 
 __all__ = [
-    "MEMORIES",
     "OWN_APP",
     "SCHEMA_VERSION",
     "Authority",
-    "MemoryName",
     "OptionalText",
     "PlaybookScope",
     "ReplyValue",

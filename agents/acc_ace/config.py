@@ -15,7 +15,6 @@ from dotenv import dotenv_values
 from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from acc_ace.core.schemas.base import MemoryName
 from acc_ace.core.schemas.limits import BackgroundLimits, Limits, RecallWeights
 from acc_ace.errors import ConfigError
 from acc_ace.model_settings import (
@@ -145,11 +144,6 @@ class Settings(BaseSettings):
         default=False,
         description="Export the playbook to files in data_dir/playbook, within a second of each "
         "commit; `acc-ace survive` does unless this is false. Never with store=memory.",
-    )
-    memory: MemoryName = Field(
-        default="acc",
-        description="Memory strategy: 'acc', the compressed state; or a classic one to compare "
-        "with: 'replay', 'window', 'summary' or 'retrieval'.",
     )
     offload: bool = Field(
         default=True,

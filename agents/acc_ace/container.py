@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from acc_ace.clock import Clock
 from acc_ace.config import Settings
-from acc_ace.core.schemas.base import PlaybookScope, SessionKey
+from acc_ace.core.schemas.base import PlaybookScope
 
 if TYPE_CHECKING:
     from acc_ace.core.playbook.playbook_store import PlaybookStore
@@ -111,8 +111,6 @@ class Container:
     """Jobs of `learning=background`; None with other settings."""
     pressure: LoadMonitor = field(default_factory=LoadMonitor)
     """Model load of this process's turns."""
-    unsummarised: set[SessionKey] = field(default_factory=set)
-    """Sessions to summarise after their turns. A lost entry is added again by the next turn."""
     embedder: Embedder | None = None
     """The embedding model, if one is configured."""
     playbook_files: Callable[[PlaybookScope], int] = lambda _scope: 0

@@ -30,7 +30,7 @@ from acc_ace.config import Role, Settings, load_settings
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import Authority, MemoryName, PlaybookScope, SessionKey, Tenant
+from acc_ace.core.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
 from acc_ace.core.schemas.commit import CommittedState, JournalEntry
 from acc_ace.core.schemas.cost import SessionCost
 from acc_ace.core.schemas.interaction import Attachment
@@ -115,15 +115,13 @@ class Conversation:
         *,
         authority: Authority = Authority.USER,
         attachments: Sequence[Attachment] = (),
-        memory: MemoryName | None = None,
         judgement: Judgement | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
         """Run a turn and yield its events as they happen; creates the session if it is new.
 
-        `attachments` are text by others: they can neither set nor release rules. `memory`
-        is the strategy of this turn, by default that of the settings. `judgement` is the expected
-        answer or its reward, given in advance: only Reflector and Curator see it.
+        `attachments` are text by others: they can neither set nor release rules. `judgement`
+        is the expected answer or its reward, given in advance: only Reflector and Curator see it.
         Closing the iterator before the answer cancels the turn, which then leaves CCS_{t-1}. A
         turn committed under the same `idempotency_key` is reported again, and runs nothing.
         Raises InputError, also for a session of another app, SpendingCeilingError,
@@ -137,7 +135,7 @@ class Conversation:
         if not idempotency_key or await evidence.of_request(key, idempotency_key) is None:
             # The turn asks once more; but what it raises under ADK, ADK logs with a trace.
             await self._container.spending.require_room(key.tenant)
-        state = _state_of(authority, memory, judgement)
+        state = _state_of(authority, judgement)
         request = TurnRequest(idempotency_key=idempotency_key, input=said)
         events = self._events(key, request, input_content(said), state)
         async with aclosing(events):
@@ -165,7 +163,6 @@ class Conversation:
         *,
         authority: Authority = Authority.USER,
         attachments: Sequence[Attachment] = (),
-        memory: MemoryName | None = None,
         judgement: Judgement | None = None,
         idempotency_key: str = "",
     ) -> TurnReport:
@@ -176,7 +173,6 @@ class Conversation:
             text,
             authority=authority,
             attachments=attachments,
-            memory=memory,
             judgement=judgement,
             idempotency_key=idempotency_key,
         )
@@ -236,7 +232,7 @@ class Conversation:
             await self._maintenance.was_reset(key)
 
     async def housekeep(self) -> int:
-        """Summarise and offload due sessions, idle ones included; return how many."""
+        """Offload due sessions, idle ones included; return how many."""
         return await self._maintenance.run_due(self._app.name)
 
     def keeping_house(self, *, every_s: float = 30.0) -> AbstractAsyncContextManager[None]:
@@ -428,14 +424,11 @@ class Conversation:
         return self._container.lock.hold(key, wait_s=wait_s)
 
 
-def _state_of(
-    authority: Authority, memory: MemoryName | None, judgement: Judgement | None
-) -> dict[str, Any]:
+def _state_of(authority: Authority, judgement: Judgement | None) -> dict[str, Any]:
     """The caller's options for a turn, as keys of its state that last for the turn."""
     judged = {} if judgement is None else judgement.judgement()
     said = {f"temp:{name}": value for name, value in judged.items()}
-    chosen = {keys.MEMORY: memory} if memory else {}
-    return {keys.INPUT_AUTHORITY: authority.value, **chosen, **said}
+    return {keys.INPUT_AUTHORITY: authority.value, **said}
 
 
 _RUN_CONFIG = RunConfig(

@@ -29,10 +29,8 @@ from acc_ace.container import Container
 from acc_ace.core.gates.commit_gate import RULES
 from acc_ace.core.schemas.base import OWN_APP
 from acc_ace.ext.guard.tool_guard import ToolGuard
-from acc_ace.ext.strategies.history_loader import HistoryLoader
 from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.models.token_counter import token_counter
 from acc_ace.turn.algorithm import check_order
 from acc_ace.turn.structured_call import Completion, Prompts, load_prompts
 from acc_ace.turn.turn_record import TurnRecords
@@ -100,14 +98,11 @@ def build_pipeline(
     def completions(ctx: InvocationContext) -> dict[Role, Completion]:
         return {role: agent.bind(ctx) for role, agent in asked.items()}
 
-    history = HistoryLoader(
-        container, prompts.generator_messages, token_counter(chosen["generator"])
-    )
     turn: list[ContentlessStage | Generator] = [
         StateInitializer(container, records),
         Recaller(container, records, completions),
         Qualifier(container, records, completions),
-        Compressor(container, records, completions, history=history),
+        Compressor(container, records, completions),
         _generator(container, records, chosen["generator"], prompts, guard),
     ]
     learning = background_learning(container, models)

@@ -164,9 +164,9 @@ async def test_words_said_after_an_offload_are_offloaded_whatever_the_clock_says
     stores: Stores,
 ) -> None:
     ahead = START + timedelta(days=2)
-    await stores.directory.open(KEY, at=ahead, memory="acc")
+    await stores.directory.open(KEY, at=ahead)
     await stores.directory.offloaded(KEY, at=ahead, notes=[])
     later = ahead + timedelta(days=1)
     assert await stores.directory.take_idle("shop", since=later, retry_s=60) is None
-    await stores.directory.open(KEY, at=START, memory="acc")
+    await stores.directory.open(KEY, at=START)
     assert await stores.directory.take_idle("shop", since=later, retry_s=60) == KEY

@@ -28,7 +28,7 @@ async def begin(stores: Container, count: int) -> None:
     for number in range(count):
         key = KEY._replace(session=f"s{number}")
         # Two at a time, so that ties are paged over too.
-        await stores.directory.open(key, at=START + later(number // 2), memory="acc")
+        await stores.directory.open(key, at=START + later(number // 2))
 
 
 def damage(place: Place, *sessions: str, body: str = "{") -> None:
@@ -73,11 +73,11 @@ async def test_no_log_nor_trace_of_a_damaged_record_holds_its_words(
     key = KEY._replace(session="s0")
     record = await stores.directory.find(key)
     assert record is not None
-    values = {**record.model_dump(mode="json"), "summary": {"content": SECRET}}
+    values = {**record.model_dump(mode="json"), "offloaded_through": {"invocation_id": SECRET}}
     damage(place, "s0", body=json.dumps(values))
     assert await listed(stores, limit=50) == ["s1"]
-    assert "session 's0' cannot be read (summary.through_turn: " in caplog.text
-    with pytest.raises(CorruptStoreError, match=r"summary\.through_turn: ") as raised:
+    assert "session 's0' cannot be read (offloaded_through.turn: " in caplog.text
+    with pytest.raises(CorruptStoreError, match=r"offloaded_through\.turn: ") as raised:
         await stores.directory.find(key)
     for reported in (caplog.text, *traceback.format_exception(raised.value)):
         assert SECRET not in reported

@@ -16,7 +16,6 @@ from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.session import ReadThrough
 from acc_ace.ext.postgres.schema import SCHEMA
-from acc_ace.ext.strategies.memory import Summary
 from acc_ace.storage.sqlite.database import DATABASE_FILE
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
 from tests.fakes.clock import START, FixedClock
@@ -39,16 +38,16 @@ async def stores(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 
 async def test_a_session_is_created_once_and_then_found(stores: Container) -> None:
     assert await stores.directory.find(KEY) is None
-    await stores.directory.open(KEY, at=START, memory="acc")
-    again = await stores.directory.open(KEY, at=START + later(5), memory="window")
-    assert (again.created_at, again.active_at, again.memory) == (START, START + later(5), "window")
+    await stores.directory.open(KEY, at=START)
+    again = await stores.directory.open(KEY, at=START + later(5))
+    assert (again.created_at, again.active_at) == (START, START + later(5))
     assert await stores.directory.find(KEY) == again
     assert await stores.directory.find(OTHER_USER) is None
 
 
 async def test_a_clock_that_runs_backwards_makes_no_session_younger(stores: Container) -> None:
-    await stores.directory.open(KEY, at=START, memory="acc")
-    record = await stores.directory.open(KEY, at=START - later(60), memory="acc")
+    await stores.directory.open(KEY, at=START)
+    record = await stores.directory.open(KEY, at=START - later(60))
     assert record.active_at == START
 
 
@@ -56,8 +55,8 @@ async def test_pages_give_every_session_once_the_most_recent_first(stores: Conta
     for number in range(7):
         key = KEY._replace(session=f"s{number}")
         # Two at a time, so that ties are paged over too.
-        await stores.directory.open(key, at=START + later(number // 2), memory="acc")
-    await stores.directory.open(OTHER_USER, at=START, memory="acc")
+        await stores.directory.open(key, at=START + later(number // 2))
+    await stores.directory.open(OTHER_USER, at=START)
     seen: list[str] = []
     before: str | None = None
     while page := await stores.directory.list(KEY.tenant, limit=3, before=before):
@@ -68,43 +67,19 @@ async def test_pages_give_every_session_once_the_most_recent_first(stores: Conta
 
 async def test_idle_sessions_are_those_with_words_not_offloaded(stores: Container) -> None:
     for number, key in enumerate((KEY, OTHER_SESSION, OTHER_USER)):
-        await stores.directory.open(key, at=START + later(number), memory="acc")
+        await stores.directory.open(key, at=START + later(number))
     await stores.directory.offloaded(KEY, at=START + later(9), notes=["n1"])
     since = START + later(2)
     assert await taken(stores, since) == [OTHER_SESSION]
-    await stores.directory.open(KEY, at=START + later(20), memory="acc")
+    await stores.directory.open(KEY, at=START + later(20))
     assert await taken(stores, START + later(90)) == [OTHER_USER, KEY, OTHER_SESSION]
-
-
-async def test_an_older_summary_never_replaces_a_newer_one(stores: Container) -> None:
-    await stores.directory.open(KEY, at=START, memory="summary")
-    for through in (4, 9, 6):
-        summary = Summary(
-            content=f"to {through}", through_turn=through, session_started=START, created_at=START
-        )
-        await stores.directory.summarise(KEY, summary)
-    record = await stores.directory.find(KEY)
-    assert record is not None
-    assert record.summary is not None
-    assert record.summary.through_turn == 9
-
-
-async def test_a_reset_forgets_the_summary_and_a_late_one_of_before(stores: Container) -> None:
-    await stores.directory.open(KEY, at=START, memory="summary")
-    old = Summary(content="old", through_turn=4, session_started=START, created_at=START)
-    await stores.directory.summarise(KEY, old)
-    await stores.directory.reset(KEY, turn=6)
-    await stores.directory.summarise(KEY, old)
-    record = await stores.directory.find(KEY)
-    assert record is not None
-    assert (record.history_from, record.summary) == (6, None)
 
 
 async def test_a_deleted_session_is_gone_but_for_notes_kept_with_consent(
     stores: Container,
 ) -> None:
     for key in (KEY, OTHER_SESSION):
-        await stores.directory.open(key, at=START, memory="acc")
+        await stores.directory.open(key, at=START)
         await stores.directory.offloaded(key, at=START, notes=["n1"])
     await stores.directory.delete(KEY, at=START, keep_notes=True)
     await stores.directory.delete(OTHER_SESSION, at=START, keep_notes=False)
@@ -112,17 +87,17 @@ async def test_a_deleted_session_is_gone_but_for_notes_kept_with_consent(
     [left] = await stores.directory.list(KEY.tenant)
     assert (left.session, left.notes) == (KEY.session, ["n1"])
     assert await taken(stores, START + later(9)) == []
-    started = await stores.directory.open(KEY, at=START + later(1), memory="acc")
+    started = await stores.directory.open(KEY, at=START + later(1))
     assert (started.created_at, started.notes) == (START + later(1), ["n1"])
 
 
 async def test_notes_that_a_deleted_session_left_outlive_the_next_one_of_its_name(
     stores: Container,
 ) -> None:
-    await stores.directory.open(KEY, at=START, memory="acc")
+    await stores.directory.open(KEY, at=START)
     await stores.directory.offloaded(KEY, at=START, notes=["n1", "n2"])
     await stores.directory.delete(KEY, at=START, keep_notes=True)
-    await stores.directory.open(KEY, at=START + later(1), memory="acc")
+    await stores.directory.open(KEY, at=START + later(1))
     await stores.directory.offloaded(KEY, at=START + later(1), notes=["n2", "n3"])
     for _ in range(2):  # Doing it again, as after an answer that was lost, changes nothing.
         await stores.directory.delete(KEY, at=START + later(2), keep_notes=False)
@@ -133,7 +108,7 @@ async def test_notes_that_a_deleted_session_left_outlive_the_next_one_of_its_nam
 
 async def test_erase_takes_the_sessions_of_one_user(stores: Container) -> None:
     for key in (KEY, OTHER_SESSION, OTHER_USER):
-        await stores.directory.open(key, at=START, memory="acc")
+        await stores.directory.open(key, at=START)
     assert sorted(await stores.directory.names(KEY.tenant)) == [KEY.session, OTHER_SESSION.session]
     assert await stores.directory.erase(KEY.tenant, OTHER_SESSION.session) == 1
     assert await stores.directory.names(KEY.tenant) == [KEY.session]
@@ -156,7 +131,7 @@ async def write(stores: Container, statement: str, *values: str) -> None:
 
 
 async def test_notes_that_are_forgotten_are_no_longer_known(stores: Container) -> None:
-    await stores.directory.open(KEY, at=START, memory="acc")
+    await stores.directory.open(KEY, at=START)
     await stores.directory.offloaded(KEY, at=START, notes=["n1", "n2", "n3"])
     await stores.database.write(
         stores.directory.restored_write(KEY, turn=2, history_from=None, notes=["n2", "unknown"])
@@ -168,11 +143,11 @@ async def test_notes_that_are_forgotten_are_no_longer_known(stores: Container) -
 
 
 async def test_how_far_a_session_was_offloaded_is_kept(stores: Container) -> None:
-    await stores.directory.open(KEY, at=START, memory="acc")
+    await stores.directory.open(KEY, at=START)
     through = ReadThrough(turn=7, invocation_id="i-7")
     await stores.directory.offloaded(KEY, at=START, notes=["n1", "n2"], through=through)
     await stores.directory.offloaded(KEY, at=START, notes=["n3", "n1"])
-    record = await stores.directory.open(KEY, at=START + later(1), memory="acc")
+    record = await stores.directory.open(KEY, at=START + later(1))
     assert record.offloaded_through == through
     assert record.notes == ["n2", "n3", "n1"]
 
@@ -181,24 +156,24 @@ async def test_every_idle_session_is_taken_once_the_oldest_first(stores: Contain
     keys = [KEY._replace(session=f"s{number}") for number in range(7)]
     for number, key in enumerate(keys):
         # Two at a time, so that ties are broken too.
-        await stores.directory.open(key, at=START + later(number // 2), memory="acc")
+        await stores.directory.open(key, at=START + later(number // 2))
     assert await taken(stores, START + later(9)) == keys
 
 
 async def test_an_idle_session_is_taken_by_one_until_it_is_due_again_or_changes(
     stores: Container,
 ) -> None:
-    await stores.directory.open(KEY, at=START, memory="acc")
+    await stores.directory.open(KEY, at=START)
     since = [START + later(seconds) for seconds in (10, 69, 71)]
     assert [await taken(stores, each) for each in since] == [[KEY], [], [KEY]]
     await stores.directory.reset(KEY, turn=0)
     assert await taken(stores, START + later(72)) == [KEY]
-    await stores.directory.open(KEY, at=START + later(90), memory="acc")
+    await stores.directory.open(KEY, at=START + later(90))
     assert await taken(stores, START + later(80)) == []
 
 
 async def test_of_two_processes_one_takes_an_idle_session(stores: Container) -> None:
-    await stores.directory.open(KEY, at=START, memory="acc")
+    await stores.directory.open(KEY, at=START)
     since = START + later(10)
     both = await asyncio.gather(
         *(stores.directory.take_idle("shop", since=since, retry_s=60) for _ in range(2))

@@ -80,7 +80,7 @@ async def test_an_erased_user_leaves_nothing_and_work_that_ends_later_adds_nothi
 async def test_work_for_a_session_that_was_deleted_is_kept_without_its_name(
     stores: Stores,
 ) -> None:
-    await stores.directory.open(KEY, at=START, memory="acc")
+    await stores.directory.open(KEY, at=START)
     await stores.spending.add(KEY, [use(1)], day=DAY)
     await stores.spending.add(KEY._replace(session="gone"), [use(2, run="r2")], day=DAY)
     days = await stores.spending.days(KEY.tenant, limit=9)

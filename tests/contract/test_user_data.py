@@ -135,7 +135,7 @@ async def test_an_app_is_found_by_whatever_holds_something(
         await container.artifacts.add([artifact("a1", "hello", tenant=tenant)])
     else:
         await conversation.container.directory.open(
-            SessionKey(*tenant, "s"), at=container.clock.now(), memory="acc"
+            SessionKey(*tenant, "s"), at=container.clock.now()
         )
     assert set(await conversation.erase_user("aiko")) == {app}
     assert await conversation.erase_user("aiko") == {}

@@ -27,7 +27,7 @@ async def fill(stores: Container, key: SessionKey) -> None:
     await stores.journal.append(key, entry(1), expected_version=0)
     await stores.evidence.record(key, interaction(1))
     await stores.artifacts.add([artifact("a1", "hello", tenant=key.tenant)])
-    await stores.directory.open(key, at=START, memory="acc")
+    await stores.directory.open(key, at=START)
 
 
 async def erase(stores: Container, tenant: Tenant) -> dict[str, int]:

@@ -22,7 +22,6 @@ from acc_ace.core.schemas.commit import ConstraintPin, RuleScope
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart, TurnTrace
 from acc_ace.ext.postgres.schema import SCHEMA
-from acc_ace.ext.strategies.memory import Summary
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores
@@ -90,11 +89,8 @@ async def fill(
     await container.evidence.record(key, interaction(1, mark("turn")))
     await container.artifacts.add([artifact("a1", f"{mark('note')} kitten", tenant=key.tenant)])
     await filled(container)
-    await container.directory.open(key, at=START, memory="acc")
-    summary = Summary(
-        content=mark("summary"), through_turn=1, session_started=START, created_at=START
-    )
-    await container.directory.summarise(key, summary)
+    await container.directory.open(key, at=START)
+    await container.directory.offloaded(key, at=START, notes=[mark("noted")])
     work = container.unit_of_work()
     work.add(lambda rows: rows.run(_TOOL_START, (*key, 1, "call-1", "restart", "{}", 0.0)))
     rule = ConstraintPin(

@@ -131,7 +131,6 @@ def test_settings_know_only_errors_and_schemas() -> None:
     assert {name for name in imported if name.startswith("acc_ace")} == {
         "acc_ace.errors",
         "acc_ace.model_settings",
-        "acc_ace.core.schemas.base",
         "acc_ace.core.schemas.limits",
     }
 

@@ -23,6 +23,7 @@ CONTRACTS = (
     "generation",
     "interaction",
     "limits",
+    "message",
     "playbook",
     "qualification",
     "reflection",

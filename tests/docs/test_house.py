@@ -33,16 +33,16 @@ TURN_WRITES: Final = 4
 
 ROOMS: Final = {
     # room: lines that hold today
-    "adk": 7344,
-    "cli": 4985,
-    "cockpit": 1048,
-    "core": 16568,
-    "ext": 19579,
-    "memory": 1592,
-    "models": 2547,
-    "server": 4665,
-    "storage": 5790,
-    "turn": 4550,
+    "adk": 7277,
+    "cli": 4963,
+    "cockpit": 1043,
+    "core": 16533,
+    "ext": 18667,
+    "memory": 1587,
+    "models": 2470,
+    "server": 4646,
+    "storage": 5771,
+    "turn": 4647,
 }
 
 LOADED: Final = """

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.core.schemas.ccs import empty_ccs
 from acc_ace.core.schemas.commit import (
     CcsDiff,
@@ -78,7 +78,6 @@ class FakeTurnApi:
         self.documents: list[Artifact] = []
         self.said: list[tuple[str, Authority]] = []
         self.erased: list[Tenant] = []
-        self.memories: list[MemoryName | None] = []
         self.attached: list[list[Attachment]] = []
         self.rules = FakeRules()
         self.confirmed: list[dict[str, bool]] = []
@@ -94,10 +93,8 @@ class FakeTurnApi:
         *,
         authority: Authority = Authority.USER,
         attachments: Sequence[Attachment] = (),
-        memory: MemoryName | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
-        self.memories.append(memory)
         self.attached.append(list(attachments))
         if not text:
             raise InputError("the input is empty")

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from acc_ace.config import EmbedderSettings, Settings
-from acc_ace.core.schemas.base import MemoryName
 from tests.fakes.fake_embeddings import FakeEmbeddings, fake_embeddings
 from tests.fakes.filled import filled
 from tests.fakes.scripted_llm import call
@@ -27,12 +26,9 @@ def settings(url: str, folder: Path) -> Settings:
     )
 
 
-@pytest.mark.parametrize("memory", ["acc", "retrieval"])
-async def test_a_dead_embedder_is_told_in_the_turn_which_goes_on(
-    tmp_path: Path, memory: MemoryName
-) -> None:
+async def test_a_dead_embedder_is_told_in_the_turn_which_goes_on(tmp_path: Path) -> None:
     dead = settings("http://127.0.0.1:9/v1", tmp_path)
-    talk = Talk(dead.model_copy(update={"memory": memory}))
+    talk = Talk(dead)
     first = await talk.say("The gate code is 4711.")
     second = await talk.say("And now?")
     assert first.answer

@@ -5,13 +5,10 @@ from collections.abc import Iterator
 import pytest
 from google.genai.errors import APIError
 
-from acc_ace.config import AgentSettings, Settings
+from acc_ace.core.schemas.message import Message, MessageRole
 from acc_ace.errors import ModelOutputError
-from acc_ace.ext.strategies.memory import Message, MessageRole
-from acc_ace.ext.strategies.transcript import estimate_message
-from acc_ace.models.factory import build_model
+from acc_ace.ext.strategies import counted_by, estimated
 from acc_ace.models.gemini import GeminiLlm, gemini
-from acc_ace.models.token_counter import ModelTokens, token_counter
 from tests.fakes.clock import START
 from tests.fakes.fake_gemini import FakeGemini, counts, fake_gemini, http_error
 from tests.fakes.loopback import HttpReply
@@ -45,15 +42,11 @@ async def test_the_count_is_asked_of_the_model_that_answers(fake: FakeGemini) ->
     await counting.aclose()
 
 
-async def test_the_counter_of_the_settings_model_counts_over_the_wire(fake: FakeGemini) -> None:
+async def test_messages_are_counted_over_the_wire_in_one_call(fake: FakeGemini) -> None:
     fake.script(0, counts(100))
-    settings = Settings(generator=AgentSettings(model="gemini-3.5-flash"))
-    counter = token_counter(build_model("generator", settings))
-    assert isinstance(counter, ModelTokens)
-    counted = await counter.count([message("one"), message("two words")])
-    assert sum(item.tokens for item in counted) >= 100
-    assert len(fake.requests) == 1
-    assert await counter.count([message("one")]) == counted[:1]
+    messages = [message("one"), message("two words")]
+    count = await counted_by(model(), messages)
+    assert sum(map(count, messages)) >= 100
     assert len(fake.requests) == 1
 
 
@@ -65,8 +58,8 @@ async def test_an_endpoint_that_refuses_to_count_costs_no_turn(
     fake.script(1, http_error(status))
     with pytest.raises(APIError):
         await model().count_tokens("hello")
-    counted = await ModelTokens(model()).count([message("one two")])
-    assert counted[0].tokens == estimate_message(message("one two"))
+    count = await counted_by(model(), [message("one two")])
+    assert count(message("one two")) == estimated(message("one two"))
 
 
 async def test_a_reply_without_a_count_is_an_error_that_names_the_model(fake: FakeGemini) -> None:

@@ -54,7 +54,7 @@ async def test_sessions_that_others_offload_keep_no_later_one_from_being_offload
     caplog.set_level(logging.CRITICAL)
     old = [KEY._replace(session=f"old{number}") for number in range(60)]
     for key in old:
-        await life.container.directory.open(key, at=life.clock.now(), memory="acc")
+        await life.container.directory.open(key, at=life.clock.now())
         since = life.clock.now() + timedelta(seconds=1)
         assert await life.container.directory.take_idle(key.app, since=since, retry_s=3_600) == key
     await life.say(LIKES, OTHER)

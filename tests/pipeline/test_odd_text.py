@@ -9,7 +9,6 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.base import MemoryName
 from acc_ace.core.text.normalize import one_line
 from tests.fakes.scripted_llm import ScriptedLlm, calls
 from tests.pipeline.talk import KEY, seen
@@ -43,12 +42,11 @@ async def talk(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 
 
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-@pytest.mark.parametrize("memory", ["acc", "replay"])
 async def test_odd_characters_go_through_turns_undo_export_and_erasure(
-    talk: Conversation, text: str, memory: MemoryName
+    talk: Conversation, text: str
 ) -> None:
-    await talk.turn(KEY, text, memory=memory)
-    report = await talk.turn(KEY, f"And then? {text}", memory=memory)
+    await talk.turn(KEY, text)
+    report = await talk.turn(KEY, f"And then? {text}")
     assert report.turn == 2
     kept = [turn.input.text for turn in await talk.container.evidence.list(KEY)]
     assert kept[-1] == text.replace("\ud83d", "?")

@@ -38,7 +38,7 @@ async def prefer(life: Life, *flavours: str) -> None:
 
 async def remember_turns(life: Life, count: int, *, liking: int) -> None:
     """Turns as they are kept, the first of which say what the user likes."""
-    await life.container.directory.open(KEY, at=life.clock.now(), memory="acc")
+    await life.container.directory.open(KEY, at=life.clock.now())
     for turn in range(1, count + 1):
         text = f"I prefer kind{turn} tea." if turn <= liking else f"Sensor {turn} is fine."
         kept = Interaction(

@@ -323,17 +323,3 @@ async def test_load_memory_of_our_app_finds_only_what_passes_the_gate() -> None:
     assert LIFTS in shown
     assert IN_FORCE in shown
     assert "restart db-01 now" not in shown
-
-
-async def test_passages_of_the_retrieval_memory_pass_the_gate() -> None:
-    talk = Talk()
-    await talk.container.artifacts.add([artifact("doc:1", LIFTS), artifact("doc:2", POSES)])
-    await talk.say(f"Rule: {BAN}")
-    report = await talk.conversation.turn(KEY, "db-01の再起動は？", memory="retrieval")
-    shown = seen(talk.llm.requests_of("generator")[-1])
-    assert LIFTS in shown
-    assert IN_FORCE in shown
-    assert "restart db-01 now" not in shown
-    verdicts = {verdict.artifact_id: verdict.reason for verdict in report.qualified}
-    assert verdicts["doc:1"] == "contradicts_constraint"
-    assert verdicts["doc:2"] == "impersonation"

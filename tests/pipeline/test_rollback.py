@@ -7,9 +7,9 @@ import pytest
 from acc_ace.core.schemas.artifact import RecallQuery
 from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import ConflictError, ModelUnavailable, NotFoundError, StoreError
+from acc_ace.turn.transcript import messages_of
 from acc_ace.unit_of_work import Write
 from tests.fakes.place import Place
-from tests.pipeline.talk import seen
 from tests.pipeline.test_session_life import KEY, Life
 
 WORDS = [f"{when}-{number}" for when in ("old", "new") for number in range(1, 7)]
@@ -23,10 +23,12 @@ async def life(place: Place) -> AsyncIterator[Life]:
 
 
 async def replayed(life: Life) -> list[str]:
-    """The words of earlier turns that the next one is shown."""
-    await life.say("Go on.", memory="replay")
-    request = str(life.llm.requests_of("generator")[-1].contents)
-    return [word for word in WORDS if f"{word} " in request]
+    """The words of the turns that stand since the last reset."""
+    record = await life.container.directory.find(KEY)
+    begin = record.history_from if record else 0
+    turns = [turn for turn in await life.container.evidence.list(KEY) if turn.turn > begin]
+    messages = [message.content or "" for message in messages_of(reversed(turns))]
+    return [word for word in WORDS if any(f"{word} " in text for text in messages)]
 
 
 async def answered(life: Life) -> list[int]:
@@ -36,7 +38,7 @@ async def answered(life: Life) -> list[int]:
 
 async def say(life: Life, when: str, *numbers: int) -> None:
     for number in numbers:
-        await life.say(f"{when}-{number} is what I say.", memory="replay")
+        await life.say(f"{when}-{number} is what I say.")
 
 
 async def recalled(life: Life, words: str) -> list[str]:
@@ -171,69 +173,3 @@ async def test_a_reset_that_was_undone_holds_again_after_going_forth(life: Life)
     await life.conversation.rollback(KEY, 1)
     await life.conversation.rollback(KEY, 4)
     assert await replayed(life) == []
-
-
-@pytest.fixture
-async def summarising(place: Place) -> AsyncIterator[Life]:
-    limits = {"history_tokens": 1_200, "shutdown_grace_s": 0}
-    living = Life(place, summarises=True, memory="summary", offload=False, limits=limits)
-    living.background.text = '{"summary": "The plan of turn four."}'
-    yield living
-    await living.conversation.close()
-
-
-async def summed_up(life: Life) -> int:
-    """The last turn that the summary covers; 0 without one."""
-    record = await life.container.directory.find(KEY)
-    return record.summary.through_turn if record and record.summary else 0
-
-
-async def until_summed_up(life: Life) -> int:
-    """How many turns it took."""
-    for number in range(1, 60):
-        await life.say(f"Sensor {number} reads {number * 7} degrees today.")
-        await life.conversation.housekeep()
-        if await summed_up(life):
-            return number
-    raise AssertionError("no summary came")
-
-
-async def test_a_rollback_across_a_summary_forgets_it(summarising: Life) -> None:
-    life = summarising
-    await until_summed_up(life)
-    assert await summed_up(life) > 2
-    await life.conversation.rollback(KEY, 2)
-    await life.say("What now?")
-    request = seen(life.llm.requests_of("generator")[-1])
-    assert "The plan of turn four." not in request
-    assert "Sensor 1 reads" in request
-    assert "Sensor 2 reads" in request
-    assert "Sensor 3 reads" not in request
-    await life.say("And then?")
-    assert "What now?" in seen(life.llm.requests_of("generator")[-1])
-
-
-async def test_an_undo_keeps_a_summary_of_turns_that_stand(summarising: Life) -> None:
-    life = summarising
-    await until_summed_up(life)
-    through = await summed_up(life)
-    await life.conversation.undo(KEY)
-    assert await summed_up(life) == through
-
-
-async def test_a_summary_that_was_begun_before_a_rollback_is_not_kept(summarising: Life) -> None:
-    life = summarising
-
-    async def go_back() -> None:
-        life.background.before = None
-        await life.conversation.rollback(KEY, 2)
-
-    life.background.before = go_back
-    for number in range(1, 60):
-        await life.say(f"Sensor {number} reads {number * 7} degrees today.")
-        await life.conversation.housekeep()
-        if life.background.before is None:
-            break
-    assert life.background.asked
-    assert await summed_up(life) == 0
-    assert await answered(life) == [1, 2]

@@ -1,4 +1,4 @@
-"""A session's life: summaries, reset, offload, bootstrap, export, erase."""
+"""A session's life: reset, offload, bootstrap, export, erase."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Role
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.core.schemas.artifact import ArtifactKind
-from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.errors import ModelUnavailable, StoreError
 from tests.fakes.clock import FixedClock
@@ -63,25 +63,21 @@ class BackgroundLlm(BaseLlm):
 class Life:
     """A conversation over stores that outlive it, its clock and its model."""
 
-    def __init__(self, place: Place, *, summarises: bool = False, **settings: Any) -> None:
-        self.summarises = summarises
+    def __init__(self, place: Place, **settings: Any) -> None:
         self.clock = FixedClock()
         self.llm = ScriptedLlm()
         self.container = build_container(
             place.with_settings(learning="off", **settings), self.clock
         )
         self.background = BackgroundLlm()
-        # With learning off, the models of compressor (ACC aside) and reflector work in the
-        # background only.
+        # With learning off, the reflector's model works in the background only.
         models: dict[Role, BaseLlm] = {**dict.fromkeys(ROLES, self.llm)}
         models["reflector"] = self.background
-        if self.summarises:
-            models["compressor"] = self.background
         self.conversation = Conversation(self.container, models=models)
 
-    async def say(self, text: str, key: SessionKey = KEY, memory: MemoryName | None = None) -> str:
+    async def say(self, text: str, key: SessionKey = KEY) -> str:
         self.clock.advance(seconds=1)
-        return (await self.conversation.turn(key, text, memory=memory)).answer
+        return (await self.conversation.turn(key, text)).answer
 
     async def notes(self, key: SessionKey = KEY) -> list[str]:
         record = await self.container.directory.find(key)
@@ -111,57 +107,11 @@ async def life(place: Place) -> AsyncIterator[Life]:
     await living.conversation.close()
 
 
-@pytest.fixture
-async def summarising(place: Place) -> AsyncIterator[Life]:
-    limits = {"history_tokens": 1_200, "shutdown_grace_s": 0}
-    living = Life(place, summarises=True, memory="summary", limits=limits)
-    yield living
-    await living.conversation.close()
-
-
-async def test_old_turns_are_replaced_by_one_system_summary(summarising: Life) -> None:
-    life = summarising
-    await life.say("Never restart db-01 by day.")
-    for number in range(45):
-        await life.say(f"Sensor {number} reads {number * 7} degrees today.")
-        await life.conversation.housekeep()
-    request = life.llm.requests_of("generator")[-1]
-    assert str(request.config.system_instruction).count('<input name="summary">') == 1
-    assert "Never restart db-01 by day." in str(request.config.system_instruction)
-    assert "Sensor 0 reads" not in str(request.contents)
-    assert "Sensor 43 reads" in str(request.contents)
-
-
-async def test_a_turn_never_waits_for_a_summary(summarising: Life) -> None:
-    life = summarising
-    life.background.hangs = True
-    for number in range(MANY):
-        await life.say(reading(number))
-    assert life.background.asked
-    assert '<input name="summary">' not in seen(life.llm.requests_of("generator")[-1])
-    life.background.hangs = False
-
-
-async def test_a_summary_of_the_model_is_used_when_it_is_finished(summarising: Life) -> None:
-    life = summarising
-    life.background.text = '{"summary": "All sensors are warm."}'
-    for number in range(MANY):
-        await life.say(reading(number))
-        await life.conversation.housekeep()
-    record = await life.container.directory.find(KEY)
-    assert record is not None
-    assert record.summary is not None
-    assert record.summary.model == "scripted/background"
-    assert "All sensors are warm." in seen(life.llm.requests_of("generator")[-1])
-
-
-async def test_a_reset_ends_the_messages_and_offloads_them(life: Life) -> None:
+async def test_a_reset_offloads_the_turns_before_it(life: Life) -> None:
     await life.say(LIKES)
     await life.say("The disk was full; it turned out that logs were never rotated.")
     await life.conversation.reset(KEY)
     await life.conversation.housekeep()
-    await life.say("Hello again.", memory="replay")
-    assert "short answers" not in str(life.llm.requests_of("generator")[-1].contents)
     notes = await life.notes()
     assert f"preference: {LIKES}" in notes
     assert any(note.startswith("lesson: ") and "never rotated" in note for note in notes)
@@ -371,12 +321,3 @@ async def test_a_turn_undone_while_its_session_is_offloaded_leaves_no_note(life:
 async def _wait(reading: asyncio.Event, go_on: asyncio.Event) -> None:
     reading.set()
     await go_on.wait()
-
-
-async def test_undo_across_a_reset_brings_the_messages_back(life: Life) -> None:
-    await life.say("One.")
-    await life.say("Two.")
-    await life.conversation.reset(KEY)
-    await life.conversation.undo(KEY)
-    await life.say("Three.", memory="replay")
-    assert "One." in str(life.llm.requests_of("generator")[-1].contents)

@@ -16,7 +16,7 @@ from acc_ace.adk.bounded_turn import BoundedTurn
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Role, Settings
-from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.conversation import APP_NAME
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.pipeline import build_app
 from tests.fakes.clock import FixedClock
@@ -28,16 +28,6 @@ from tests.pipeline.test_session_life import LIKES, BackgroundLlm
 KEY = SessionKey(APP_NAME, "aiko", "s1")
 NEXT = KEY._replace(session="s2")
 
-_ENOUGH = 12
-"""Turns after which a summary is due."""
-
-
-def _sensor(number: int) -> str:
-    said = (
-        f"Sensor {number} reads {number * 7} degrees; write it into the log of the plant, please."
-    )
-    return " ".join([said, *[f"Person {who} has read it too and agrees." for who in range(8)]])
-
 
 class Served:
     """Our app as ADK serves it: by a runner that knows nothing of us."""
@@ -46,8 +36,6 @@ class Served:
         self.clock, self.llm, self.background = FixedClock(), ScriptedLlm(), BackgroundLlm()
         self.container = build_container(settings, self.clock)
         self.models: dict[Role, BaseLlm] = {**dict.fromkeys(ROLES, self.llm)}
-        if settings.memory == "summary":
-            self.models["compressor"] = self.background
         self.models["reflector"] = self.background
         self.app = build_app(self.container, self.models)
         assert isinstance(self.app.root_agent, BoundedTurn)
@@ -63,12 +51,6 @@ class Served:
             user_id=key.user, session_id=key.session, new_message=message
         ):
             pass
-
-    async def talk(self, *keys: SessionKey) -> None:
-        """Say enough in each session that some of it should be summarised."""
-        for number in range(_ENOUGH):
-            for key in keys:
-                await self.say(_sensor(number), key)
 
     async def at_rest(self) -> None:
         """Wait until background work has ended."""
@@ -96,54 +78,10 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-async def summarising(where: dict[str, Any]) -> AsyncIterator[Served]:
-    served = Served(Settings(memory="summary", limits={"history_tokens": 1_200}, **where))
-    yield served
-    await served.close()
-
-
-@pytest.fixture
-async def hanging(where: dict[str, Any]) -> AsyncIterator[Served]:
-    """The same, of a model that never ends what it is asked."""
-    limits = {"history_tokens": 1_200, "shutdown_grace_s": 0}
-    served = Served(Settings(memory="summary", limits=limits, **where))
-    served.background.hangs = True
-    yield served
-    await served.close()
-
-
-@pytest.fixture
 async def served(where: dict[str, Any]) -> AsyncIterator[Served]:
     opened = Served(Settings(**where))
     yield opened
     await opened.close()
-
-
-async def test_turns_under_adks_own_runner_end_in_a_summary(summarising: Served) -> None:
-    await summarising.say("Never restart db-01 by day.")
-    await summarising.talk(KEY)
-    await summarising.at_rest()
-    record = await summarising.container.directory.find(KEY)
-    assert record is not None
-    assert record.summary is not None
-    assert "Never restart db-01 by day." in record.summary.content
-    assert summarising.container.unsummarised == set()
-    await summarising.say("What now?")
-    request = summarising.llm.requests_of("generator")[-1]
-    assert "Never restart db-01 by day." in whole(request)
-
-
-async def test_a_summary_in_the_making_delays_no_turn_and_is_asked_for_once(
-    hanging: Served,
-) -> None:
-    await hanging.talk(KEY)
-    assert hanging.background.asked == 1
-
-
-async def test_each_session_has_one_summary_to_wait_for(hanging: Served) -> None:
-    await hanging.talk(KEY, NEXT)
-    assert hanging.background.asked == 1
-    assert hanging.container.unsummarised == {KEY, NEXT}
 
 
 async def test_an_idle_session_is_offloaded_after_the_next_turn_of_any(served: Served) -> None:
@@ -172,16 +110,6 @@ async def test_an_idle_session_is_offloaded_under_the_plugin(where: dict[str, An
     assert LIKES in whole(llm.requests[-1])
     await app.runner.close()
     await app.container.close()
-
-
-async def test_a_conversation_and_its_agent_keep_one_house(hanging: Served) -> None:
-    conversation = Conversation(hanging.container, app=hanging.app, models=hanging.models)
-    for number in range(_ENOUGH):
-        await conversation.turn(NEXT, _sensor(number))
-    await hanging.talk(KEY)
-    assert hanging.background.asked == 1
-    assert hanging.container.unsummarised == {KEY, NEXT}
-    await conversation.close()
 
 
 def test_work_that_a_closed_event_loop_has_left_keeps_nobody_from_closing() -> None:

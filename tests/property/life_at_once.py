@@ -113,7 +113,7 @@ class SharedWorld(World):
                     return
                 after = replace(now, rules=frozenset(), before=reported.head)
             case _:
-                is_rule = act.what == "rule" and self.settings.memory == "acc"
+                is_rule = act.what == "rule"
                 rules = now.rules | ({act.word} if is_rule else set())
                 after = Version(now.turn + 1, (*now.stands, act.word), rules, reported.head)
         reported.head += 1
@@ -137,7 +137,7 @@ class SharedWorld(World):
         reported = self.sessions.get(key)
         if reported is None or not order or not order[-1].word:
             return
-        self._check_requests(reported, "replay" if len(order) > 1 else self.settings.memory)
+        self._check_requests(reported, shows_rules=len(order) == 1)
         shown = {
             word
             for text in (*self.model.seen, str(await self._head(reported)))

@@ -29,7 +29,7 @@ def words_in(text: str) -> Iterator[str]:
 
 
 class LifeModel(ScriptedLlm):
-    """Answers with the word it is told to; its summaries hold every word that it was shown."""
+    """Answers with the word it is told to."""
 
     _answer: str = PrivateAttr(default="ok")
     _fails: bool = PrivateAttr(default=False)
@@ -56,13 +56,11 @@ class LifeModel(ScriptedLlm):
         """Answer a stage of the turn, or background work."""
         text = prompt_text(llm_request)
         properties = (json_schema_of(llm_request) or {}).get("properties", {})
-        if "summary" in properties or "preferences" in properties:
+        if "preferences" in properties:
             if (act := self._meanwhile) is not None:
                 self._meanwhile = None
                 await act(text)
-            shown = {"summary": " ".join(words_in(text))} if "summary" in properties else {}
-            reply = json.dumps(shown)
-            yield LlmResponse(content=text_content(reply), partial=False)
+            yield LlmResponse(content=text_content("{}"), partial=False)
             return
         self._seen.append(text)
         if "final_answer" not in properties:

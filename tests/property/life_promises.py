@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from acc_ace.adk.artifact_services import memory_service
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.commit import JournalEntry
 from acc_ace.core.schemas.interaction import Interaction, Outcome
 from tests.property.life_model import LifeModel, words_in
@@ -132,7 +132,7 @@ class Promises:
             for word in reported.words
         }
 
-    def _check_requests(self, reported: Told, memory: MemoryName) -> None:
+    def _check_requests(self, reported: Told, *, shows_rules: bool) -> None:
         for text in self.model.seen:
             shown = set(words_in(text))
             others = {word for word in shown if self.whose[word] != reported.key.user}
@@ -140,7 +140,7 @@ class Promises:
             checked = shown - self.shared - self._half_undone()
             dead = {word: self.dead[word] for word in checked if word in self.dead}
             assert not dead, f"in a request: {dead}"
-            if memory == "acc":
+            if shows_rules:
                 assert reported.now.rules <= shown, (
                     f"rules {reported.now.rules - shown} are not shown"
                 )

@@ -10,7 +10,7 @@ from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.report import Answer
 from acc_ace.errors import AccAceError, NotFoundError
 from tests.fakes.clock import FixedClock
@@ -83,20 +83,17 @@ class World(Promises):
         kind: Kind,
         *,
         more: str = "",
-        memory: MemoryName | None = None,
         fails: bool = False,
         leaves_after: int | None = None,
         fault: Fault | None = None,
     ) -> None:
         """Take a turn, however it ends."""
-        word, used = self._new_word(reported), memory or self.settings.memory
+        word = self._new_word(reported)
         self.model.begin(f"Answer q{word}. {_LONG}", fails=fails)
         self.failing.plan(fault)
         answered = False
         error: BaseException | None = None
-        events = self.conversation.stream(
-            reported.key, SAYS[kind].format(word) + more, memory=memory
-        )
+        events = self.conversation.stream(reported.key, SAYS[kind].format(word) + more)
         left = leaves_after
         try:
             async with aclosing(events):  # type: ignore[type-var]
@@ -119,13 +116,13 @@ class World(Promises):
         )
         if hit and not answered:
             self.unsure.add(word)
-        pins = {word} if kind == "rule" and used == "acc" else set()
+        pins = {word} if kind == "rule" else set()
         may_stay = dead or (bool(hit) and (fails or leaves_after is not None))
         await self._took(reported, word, pins, stands=stands, may_stay=may_stay)
         if kind == "preference" and stands:
             self.preferences.add(word)
         if stands:
-            self._check_requests(reported, used)
+            self._check_requests(reported, shows_rules=True)
         state = str(await self._head(reported))
         read = {word for text in (*self.model.seen, state) for word in words_in(text)}
         self.shared |= read - reported.words

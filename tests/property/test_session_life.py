@@ -1,6 +1,6 @@
 """Whatever users do with sessions, and wherever a store fails or a process dies: the promises hold.
 
-Turns of every memory, failing and abandoned ones, undo, rollback, reset, deletion, erasure,
+Turns, failing and abandoned ones, undo, rollback, reset, deletion, erasure,
 background work and restarts come in any order, some of them in two processes at once. After each,
 every session stands on the turns that it must stand on, its rules are those that were given, and no
 word of what was undone, deleted or somebody else's is recalled, shown to a model or exported.
@@ -29,7 +29,6 @@ from hypothesis.stateful import (
 )
 
 from acc_ace.config import Settings
-from acc_ace.core.schemas.base import MemoryName
 from acc_ace.errors import SessionBusyError
 from tests.fakes.examples import examples
 from tests.fakes.postgres_server import PostgresServer
@@ -43,9 +42,6 @@ T = TypeVar("T")
 LIVES = int(os.environ.get("SESSION_LIVES", examples(fast=6, soak=25)))
 
 KINDS: st.SearchStrategy[Kind] = st.sampled_from(["note", "rule", "preference"])
-MEMORIES: st.SearchStrategy[MemoryName] = st.sampled_from(
-    ["acc"] * 5 + ["replay", "window", "summary", "summary", "retrieval"]
-)
 QUESTIONS = st.sampled_from(
     ["", "", " Who listens on that port?", " What do I prefer, and what may be restarted?"]
 )
@@ -72,9 +68,8 @@ class SessionLife(RuleBasedStateMachine):
     @initialize(
         events=st.sampled_from(["keep", "trim", "offload"]),
         session_turns=st.integers(1, 3),
-        memory=MEMORIES,
     )
-    def begin(self, events: str, session_turns: int, memory: MemoryName) -> None:
+    def begin(self, events: str, session_turns: int) -> None:
         self.runner = asyncio.Runner()
         self.directory = Path(tempfile.mkdtemp(prefix="acc-ace-life-"))
         url = self.database()
@@ -83,8 +78,7 @@ class SessionLife(RuleBasedStateMachine):
             "database_url": url,
             "session_events": events,
             "session_turns": session_turns,
-            "memory": memory,
-            "limits": {"history_tokens": 800, "turn_wait_s": 0.2},
+            "limits": {"turn_wait_s": 0.2},
         }
         self.world = SharedWorld(
             Settings(data_dir=self.directory, learning="off", idle_s=600, **options)
@@ -105,14 +99,11 @@ class SessionLife(RuleBasedStateMachine):
         session=SESSION,
         kinds=st.lists(KINDS, min_size=1, max_size=3),
         more=QUESTIONS,
-        memory=st.none() | MEMORIES,
     )
-    def some_turns(
-        self, user: int, session: int, kinds: list[Kind], more: str, memory: MemoryName | None
-    ) -> None:
+    def some_turns(self, user: int, session: int, kinds: list[Kind], more: str) -> None:
         for kind in kinds:
             reported = self.world.reported(user, session)
-            self.run(self.world.say(reported, kind, more=more, memory=memory))
+            self.run(self.world.say(reported, kind, more=more))
 
     @rule(user=USER, session=SESSION, kind=KINDS, fault=st.none() | faults(30))
     def a_turn_whose_model_fails(

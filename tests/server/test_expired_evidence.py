@@ -3,8 +3,6 @@
 from datetime import timedelta
 from types import SimpleNamespace
 
-import pytest
-
 from acc_ace.adk.tools import SearchEvidence
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
@@ -18,8 +16,7 @@ from tests.server.asgi import client
 QUESTION = "What is the wifi password?"
 
 
-@pytest.mark.parametrize("memory", ["acc", "retrieval"])
-async def test_no_model_and_no_tool_gets_what_expired(memory: str) -> None:
+async def test_no_model_and_no_tool_gets_what_expired() -> None:
     container = build_container(Settings(learning="off"))
     now = container.clock.now()
     user = Tenant("acc_ace", "user")
@@ -42,7 +39,7 @@ async def test_no_model_and_no_tool_gets_what_expired(memory: str) -> None:
     llm = ScriptedLlm()
     app = create_app(container, models=dict.fromkeys(ROLES, llm))
     async with client(app) as http:
-        answer = await http.post("/v1/sessions/s/turns", json={"input": QUESTION, "memory": memory})
+        answer = await http.post("/v1/sessions/s/turns", json={"input": QUESTION})
         here = SimpleNamespace(session=SimpleNamespace(app_name="acc_ace", user_id="user", id="s"))
         records = TurnRecords()
         record = records.begin(SessionKey("acc_ace", "user", "s"), "search")

@@ -9,8 +9,7 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
-from acc_ace.core.schemas import state as keys
-from acc_ace.core.schemas.base import MEMORIES, SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.server.app import create_app
 from tests.fakes.scripted_llm import ScriptedLlm, calls
 from tests.server.asgi import client
@@ -78,13 +77,11 @@ async def test_calls_that_are_confirmed_one_by_one_are_turns_that_stay(
         assert response.status_code == 200, response.text
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
 async def test_two_messages_under_one_invocation_id_are_turns_that_stay(
-    memory: str, http: httpx.AsyncClient, container: Container, model: ScriptedLlm
+    http: httpx.AsyncClient, container: Container, model: ScriptedLlm
 ) -> None:
     model.on("generator", {"final_answer": "One."}, {"final_answer": "Two."})
     await http.post("/apps/acc_ace/users/user/sessions", json={"sessionId": "incident"})
     for text in ("The code word is walnut.", "Hello again."):
-        await run(http, {"text": text}, invocationId="mine", stateDelta={keys.MEMORY: memory})
+        await run(http, {"text": text}, invocationId="mine")
     assert await answers(container) == [(1, "One."), (2, "Two.")]
-    assert {each.memory for each in await container.evidence.list(KEY)} == {memory}

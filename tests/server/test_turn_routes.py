@@ -149,15 +149,6 @@ async def test_unusable_session_names_are_422(http: httpx.AsyncClient, name: str
     assert response.status_code == 422
 
 
-async def test_the_memory_of_a_turn_is_chosen_in_its_body(http: httpx.AsyncClient) -> None:
-    await http.post(TURNS, json={"input": "Note one."})
-    report = (await http.post(TURNS, json={"input": "Note two.", "memory": "window"})).json()
-    assert report["memory"] == "window"
-    assert report["context_tokens"] > 0
-    unknown = await http.post(TURNS, json={"input": "Note three.", "memory": "elephant"})
-    assert unknown.status_code == 422
-
-
 async def test_words_of_tools_and_documents_set_no_rule(http: httpx.AsyncClient) -> None:
     rule = "Never restart db-01 during business hours."
     for source in ("tool", "retrieved"):

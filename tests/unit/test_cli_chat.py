@@ -11,7 +11,6 @@ import pytest
 from rich.console import Console
 
 from acc_ace.cli.chat import Chat, converse, play
-from acc_ace.cli.chat_command import memory_name
 from acc_ace.cli.output import ExitCode
 from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.script import Script, ScriptedTurn
@@ -229,17 +228,3 @@ def test_ctrl_c_cancels_the_turn_and_returns_to_the_prompt() -> None:
     assert code is ExitCode.OK
     assert "cancelled; the turn was undone" in terminal.out.getvalue()
     assert "nothing to undo" in terminal.out.getvalue()
-
-
-def test_the_chosen_memory_is_asked_for_in_every_turn() -> None:
-    turns = FakeTurnApi()
-    with asyncio.Runner() as runner:
-        chat = Chat(turns, KEY, Terminal().people, memory="window")
-        for text in ("hello", "bye"):
-            runner.run(chat.say(text))
-    assert turns.memories == ["window", "window"]
-
-
-def test_an_unknown_memory_is_refused_with_the_names() -> None:
-    with pytest.raises(InputError, match="acc, replay, window, summary, retrieval"):
-        memory_name("elephant")

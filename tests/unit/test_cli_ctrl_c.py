@@ -15,7 +15,7 @@ from acc_ace.cli.line_prompt import CtrlC
 from acc_ace.cli.output import ExitCode
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen
-from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.core.schemas.report import StageStarted, TurnEvent
 from tests.fakes.fake_turn_api import FakeTurnApi
@@ -47,11 +47,10 @@ class Undoing(FakeTurnApi):
         *,
         authority: Authority = Authority.USER,
         attachments: Sequence[Attachment] = (),
-        memory: MemoryName | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
         if text != "hang":
-            async for event in super().stream(key, text, authority=authority, memory=memory):
+            async for event in super().stream(key, text, authority=authority):
                 yield event
             return
         turn = asyncio.create_task(self._hang(key))

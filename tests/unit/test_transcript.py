@@ -1,28 +1,15 @@
-"""A session's turns as messages, and what of them a counter lets into a context."""
+"""A session's turns as messages."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 from pydantic import ValidationError
 
-from acc_ace.core.schemas.base import MemoryName
-from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult, TurnInput
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.errors import InputTooLargeError
-from acc_ace.ext.strategies.history import HistorySource, load_history
-from acc_ace.ext.strategies.memory import (
-    CountedMessage,
-    MemoryContext,
-    Message,
-    MessageRole,
-    Summary,
-)
-from acc_ace.ext.strategies.memory_strategy import EstimatedTokens, TokenCounter
-from acc_ace.ext.strategies.transcript import messages_of
-from tests.contract.values import KEY, interaction
+from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult
+from acc_ace.core.schemas.message import Message, MessageRole
+from acc_ace.turn.transcript import messages_of
+from tests.contract.values import interaction
 from tests.fakes.clock import START
-from tests.fakes.stores import InMemoryArtifactStore, InMemoryEvidenceStore
 
 
 def with_tools(number: int) -> Interaction:
@@ -133,60 +120,3 @@ def test_only_answered_turns_are_messages(outcome: Outcome) -> None:
 def test_parts_that_do_not_fit_their_role_are_refused(parts: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Message.model_validate({"id": "m", "timestamp": START, **parts})
-
-
-class Heavy:
-    """A TokenCounter of a model that reads every text as ten times what is estimated."""
-
-    async def count(self, messages: Sequence[Message]) -> list[CountedMessage]:
-        estimated = await EstimatedTokens().count(messages)
-        return [item._replace(tokens=10 * item.tokens) for item in estimated]
-
-
-async def remembered(
-    counter: TokenCounter, memory: MemoryName = "window", summary: Summary | None = None
-) -> MemoryContext:
-    """The context of turn 31 of a session."""
-    evidence = InMemoryEvidenceStore()
-    for number in range(1, 31):
-        await evidence.record(KEY, interaction(number, f"Note {number} about sensor {number}."))
-    past = HistorySource(KEY, evidence, InMemoryArtifactStore(), summary)
-    found = await load_history(
-        memory,
-        past,
-        TurnInput(text="What now?"),
-        system_prompt="You answer.",
-        counter=counter,
-        limits=Limits(history_tokens=400),
-        now=START,
-    )
-    return found.context
-
-
-async def test_the_count_of_the_model_decides_before_a_message_is_added() -> None:
-    by_estimate = await remembered(EstimatedTokens())
-    by_model = await remembered(Heavy())
-    assert by_model.tokens <= 400
-    assert by_estimate.tokens <= 400
-    assert len(by_model.messages) < len(by_estimate.messages)
-    assert by_model.messages[0].role is MessageRole.SYSTEM
-    assert by_model.messages[-1].content == "What now?"
-
-
-async def test_a_prompt_that_the_model_counts_over_the_budget_is_never_cut() -> None:
-    class Enormous(Heavy):
-        async def count(self, messages: Sequence[Message]) -> list[CountedMessage]:
-            return [CountedMessage(message, 10_000) for message in messages]
-
-    with pytest.raises(InputTooLargeError, match="ACC_ACE_LIMITS__HISTORY_TOKENS"):
-        await remembered(Enormous())
-
-
-async def test_a_summary_is_one_system_message_in_the_place_of_its_turns() -> None:
-    summary = Summary(content="Sensors were set up.", through_turn=28, created_at=START)
-    context = await remembered(EstimatedTokens(), "summary", summary)
-    prompt, standing, *rest = context.messages
-    assert prompt.content == "You answer."
-    assert standing.role is MessageRole.SYSTEM
-    assert "Sensors were set up." in (standing.content or "")
-    assert [message.turn for message in rest] == [29, 29, 30, 30, 0]

@@ -1,4 +1,4 @@
-"""Session maintenance: deletion, and offloads and summaries in the background.
+"""Session maintenance: deletion, and offloads in the background.
 
 No job table and no separate process: due work runs after the next turn of the app, at a start of
 the server, or at its half-minute tick.
@@ -20,9 +20,8 @@ from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.session import ConversationSummary, SessionMemory, SessionRecord
+from acc_ace.core.schemas.session import SessionMemory
 from acc_ace.errors import AccAceError
-from acc_ace.ext.strategies.history import HistorySource, summarise
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.offload import offload, outliving_notes
@@ -42,13 +41,11 @@ class SessionMaintenance:
     def __init__(
         self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
     ) -> None:
-        """`models` overrides the settings' models for summaries and notes. Does no I/O."""
+        """`models` overrides the settings' model for notes. Does no I/O."""
         settings, chosen = container.settings, models or {}
         self._container = container
-        summarizer = chosen.get("compressor") or build_model("compressor", settings)
         extractor = chosen.get("reflector") or build_model("reflector", settings)
-        self._models = (summarizer, extractor)
-        self._summarizer = DirectCompletion(summarizer, ConversationSummary, settings.compressor)
+        self._extracting = extractor
         self._extractor = DirectCompletion(extractor, SessionMemory, settings.reflector)
         self._prompts = load_prompts()
         self._work: asyncio.Task[int] | None = None
@@ -78,7 +75,7 @@ class SessionMaintenance:
         return deleted or dropped
 
     async def run_due(self, app: str) -> int:
-        """Summarise and offload the due sessions of an app; return how many.
+        """Offload the due sessions of an app; return how many.
 
         Work started after a turn is finished first, and counted. Raises StoreError when the
         sessions cannot be read.
@@ -98,7 +95,7 @@ class SessionMaintenance:
             self._work = asyncio.create_task(self._run_due_or_log(app), context=Context())
 
     async def close(self) -> None:
-        """Stop background work after a grace period, and close its models.
+        """Stop background work after a grace period, and close its model.
 
         Unfinished work stays due.
         """
@@ -106,9 +103,8 @@ class SessionMaintenance:
             await asyncio.wait([work], timeout=self._container.settings.limits.shutdown_grace_s)
             work.cancel()
             await asyncio.wait([work])
-        for model in self._models:
-            if isinstance(model, ResilientLlm):
-                await model.aclose()
+        if isinstance(self._extracting, ResilientLlm):
+            await self._extracting.aclose()
 
     def _running_task(self) -> "asyncio.Task[int] | None":
         """The task running in this event loop; a task of another loop cannot be awaited.
@@ -146,11 +142,7 @@ class SessionMaintenance:
         return 0
 
     async def _run_due(self, app: str) -> int:
-        done = 0
-        while self._container.unsummarised:
-            key = self._container.unsummarised.pop()
-            done += await self._run_logged("summary", self._summarise, key)
-        return done + await self._offload_idle(app)
+        return await self._offload_idle(app)
 
     async def _offload_idle(self, app: str) -> int:
         settings, directory = self._container.settings, self._container.directory
@@ -177,32 +169,6 @@ class SessionMaintenance:
         extractor = Metered(self._extractor)
         await offload(self._container, key, completion=extractor, prompt=self._prompts.extractor)
         await self._note(key, "extractor", extractor)
-
-    async def _summarise(self, key: SessionKey) -> None:
-        container, summarizer = self._container, Metered(self._summarizer)
-        before: SessionRecord | None = None
-        # An unchanged record rejected the summary as late, as it would the next one.
-        while (record := await container.directory.find(key)) and record != before:
-            summary = await summarise(
-                HistorySource(
-                    key=key,
-                    evidence=container.evidence,
-                    artifacts=container.artifacts,
-                    summary=record.summary,
-                    after_turn=record.history_from,
-                    restores=record.restores,
-                    began=record.created_at,
-                ),
-                completion=summarizer,
-                prompt=self._prompts.summarizer,
-                limits=container.settings.limits,
-                now=container.clock.now(),
-            )
-            await self._note(key, "summarizer", summarizer)
-            if summary is None:
-                return
-            await container.directory.summarise(key, summary)
-            before = record
 
     async def _note(self, key: SessionKey, stage: str, metered: Metered) -> None:
         """Keep what the calls cost so far, each once."""

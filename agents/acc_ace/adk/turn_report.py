@@ -93,7 +93,6 @@ def _report(key: SessionKey, entry: JournalEntry, kept: Interaction, limits: Lim
         ccs_version=state.version,
         ccs_tokens=ccs_tokens(state.ccs),
         ccs_budget=limits.ccs_tokens,
-        memory=kept.memory,
         tool_calls=[call.model_dump(mode="json") for call in kept.tool_calls],
     )
 
@@ -143,7 +142,5 @@ def turn_report(record: TurnRecord, limits: Limits, spending: Spending) -> TurnR
         ccs_version=state.version,
         ccs_tokens=ccs_tokens(state.ccs),
         ccs_budget=limits.ccs_tokens,
-        memory=record.memory,
-        context_tokens=record.context.tokens if record.context else None,
         tool_calls=[call.model_dump(mode="json") for call in record.tool_calls],
     )

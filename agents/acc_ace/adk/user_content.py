@@ -1,4 +1,4 @@
-"""Read x_t, messages of a transcript, and stage values from ADK's contents and context."""
+"""Read x_t and stage values from ADK's contents and context."""
 
 import json
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ from acc_ace.core.schemas.base import Authority, SessionKey, Value
 from acc_ace.core.schemas.interaction import Attachment, TurnInput
 from acc_ace.core.text.prompt import write_input
 from acc_ace.errors import InputError
-from acc_ace.ext.strategies.memory import Message, MessageRole
 
 
 class ContentText(NamedTuple):
@@ -145,55 +144,6 @@ def attachment(part: types.Part) -> str | None:
     """The placeholder for a picture, a recording or a file; None for another part."""
     data = part.inline_data or part.file_data
     return f"[{data.mime_type or 'file'} attached]" if data else None
-
-
-def contents_of(messages: Sequence[Message]) -> list[types.Content]:
-    """Messages of users, assistant and tools as contents; system messages are left out."""
-    return [_content(message) for message in messages if message.role is not MessageRole.SYSTEM]
-
-
-def instruction_of(messages: Sequence[Message]) -> str:
-    """The system messages as one instruction."""
-    return "\n".join(m.content or "" for m in messages if m.role is MessageRole.SYSTEM)
-
-
-def _content(message: Message) -> types.Content:
-    match message.role:
-        case MessageRole.ASSISTANT:
-            return types.Content(role="model", parts=[*_text(message), *_calls(message)])
-        case MessageRole.TOOL:
-            return types.Content(role="user", parts=_results(message))
-        case _:
-            return types.Content(role="user", parts=_text(message))
-
-
-def _text(message: Message) -> list[types.Part]:
-    if not message.content:
-        return []
-    if message.role is MessageRole.USER and not message.authority.may_rule:
-        said = {"text": message.content, "authority": message.authority}
-        return [types.Part(text=write_input("earlier_input", said))]
-    return [types.Part(text=message.content)]
-
-
-def _calls(message: Message) -> list[types.Part]:
-    return [
-        types.Part(function_call=types.FunctionCall(id=call.id, name=call.name, args=call.args))
-        for call in message.tool_calls
-    ]
-
-
-def _results(message: Message) -> list[types.Part]:
-    return [
-        types.Part(
-            function_response=types.FunctionResponse(
-                id=result.tool_call_id,
-                name=result.name,
-                response={"error" if result.is_error else "result": result.result},
-            )
-        )
-        for result in message.tool_results
-    ]
 
 
 def session_key(ctx: InvocationContext) -> SessionKey:

@@ -133,10 +133,6 @@ def chat(
     keep_going: Annotated[
         bool, typer.Option(help="In a script, continue after a failed turn.")
     ] = False,
-    memory: Annotated[
-        str | None,
-        typer.Option(help="Memory strategy: acc (default), replay, window, summary or retrieval."),
-    ] = None,
 ) -> None:
     """Chat with the agent. Type /help for commands."""
     from acc_ace.cli.chat_command import chat as run  # noqa: PLC0415 — keeps --help quick
@@ -148,7 +144,6 @@ def chat(
             script=script,
             as_json=as_json,
             keep_going=keep_going,
-            memory=memory,
         )
     )
 

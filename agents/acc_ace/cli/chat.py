@@ -14,7 +14,7 @@ from acc_ace.cli.script import Script
 from acc_ace.cli.slash_commands import CommandContext, parse_command, plain_text, run_command
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.core.schemas.report import TurnEvent, TurnPaused
 from acc_ace.errors import AccAceError, InputError
@@ -30,17 +30,12 @@ class Chat:
         key: SessionKey,
         screen: Screen,
         *,
-        memory: MemoryName | None = None,
         asks: bool = False,
     ) -> None:
-        """`memory` is the strategy of every turn, that of the settings by default.
-
-        With `asks` a person is there to say whether a tool call that waits may run.
-        """
+        """With `asks` a person is there to say whether a tool call that waits may run."""
         self._asks = asks
         self._confirmations = ConfirmationDesk()
         self._turns = turns
-        self._memory = memory
         self._key = key
         self._screen = screen
         self._desk = AttachmentDesk()
@@ -157,7 +152,6 @@ class Chat:
             text,
             authority=authority,
             attachments=attachments,
-            memory=self._memory,
             idempotency_key=idempotency_key,
         )
         await self._show(events)

@@ -24,7 +24,7 @@ from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.clock import Clock
 from acc_ace.config import Settings, load_settings, names_set
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import MEMORIES, MemoryName, SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import InputError
 from acc_ace.storage.prompt_history import history_path
 
@@ -42,7 +42,6 @@ def chat(
     script: str | None,
     as_json: bool,
     keep_going: bool,
-    memory: str | None,
 ) -> ExitCode:
     """Run the chat. Raises AccAceError before the first turn; later errors are shown."""
     source = script or (None if sys.stdin.isatty() else STDIN)
@@ -50,7 +49,6 @@ def chat(
     checked_name(user, "--user")
     session = f"s-{secrets.token_hex(4)}" if session is None else checked_name(session, "--session")
     key = SessionKey(APP_NAME, user, session)
-    strategy = None if memory is None else memory_name(memory)
     settings = load_settings()
     _report_problems((*check_names(names_set()), check_files_dir(settings)))
     with asyncio.Runner() as runner, _started(settings, runner) as app:
@@ -60,7 +58,7 @@ def chat(
         people = stderr_console() if as_json else stdout_console()
         screen = _screen(people, as_json=as_json, scripted=played is not None)
         asks = played is None and not as_json
-        talk = Chat(app.turns, key, screen, memory=strategy, asks=asks)
+        talk = Chat(app.turns, key, screen, asks=asks)
         turns = runner.run(talk.completed())
         if not turns and "/" in session:
             # An existing session can be resumed.
@@ -71,14 +69,6 @@ def chat(
             return _at_prompt(talk, runner, screen, people, _history_file(settings, user))
         runner.run(talk.remember(documents(played.documents, key, app.clock)))
         return _played(talk, played, runner, screen, keep_going=keep_going)
-
-
-def memory_name(text: str) -> MemoryName:
-    """Validate a memory strategy name; raises InputError for an unknown one."""
-    for name in MEMORIES:
-        if text == name:
-            return name
-    raise InputError(f"--memory must be one of {', '.join(MEMORIES)}; got {text!r:.40}")
 
 
 def documents(items: Sequence[ScriptedDocument], key: SessionKey, clock: Clock) -> list[Artifact]:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry, RuleScope
 from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.core.schemas.playbook import StoredPlaybook
@@ -43,10 +43,9 @@ class TurnApi(Protocol):
         *,
         authority: Authority = Authority.USER,
         attachments: Sequence[Attachment] = (),
-        memory: MemoryName | None = None,
         idempotency_key: str = "",
     ) -> AsyncIterator[TurnEvent]:
-        """Run a turn, or replay a committed one. `memory` defaults to that of the settings."""
+        """Run a turn, or replay a committed one."""
         ...
 
     def confirm(self, key: SessionKey, answers: Mapping[str, bool]) -> AsyncIterator[TurnEvent]:

@@ -200,10 +200,10 @@ async def sessions_are_opened_listed_and_deleted(stores: StoresToCheck) -> None:
     directory = stores.directory
     _same(await directory.knows_app(_KEY.app), False, "an app with nothing stored is not known")
     _same(await directory.find(_KEY), None, "an unknown session is None")
-    opened = await directory.open(_KEY, at=_START, memory="acc")
+    opened = await directory.open(_KEY, at=_START)
     _same(await directory.find(_KEY), opened, "it is found as it was opened")
     later = _START + timedelta(hours=1)
-    await directory.open(_OTHER_SESSION, at=later, memory="acc")
+    await directory.open(_OTHER_SESSION, at=later)
     names = [record.session for record in await directory.list(_KEY.tenant)]
     _same(names, ["s-2", "s-1"], "most recently active first")
     _same(await directory.knows_app(_KEY.app), True, "an app with a session is known")
@@ -272,7 +272,7 @@ def _unit(stores: StoresToCheck, key: SessionKey, *, version: int) -> UnitOfWork
     work.add(stores.journal.append_write(key, _entry(version), expected_version=before))
     work.add(stores.evidence.record_write(key, _interaction(version)))
     work.add(stores.artifacts.add_write([_turn(version, "Hello.", key=key)]))
-    work.add(stores.directory.open_write(key, at=_START, memory="acc"))
+    work.add(stores.directory.open_write(key, at=_START))
     return work
 
 

@@ -5,10 +5,9 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import Final
 
-from acc_ace.core.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.session import ReadThrough, SessionRecord
 from acc_ace.errors import CorruptStoreError
-from acc_ace.ext.strategies.memory import Summary
 from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, decode, encode, page_size, raw
 from acc_ace.storage.tenant_rows import ensure_tenant
@@ -61,15 +60,15 @@ class SqlSessionDirectory:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def open(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> SessionRecord:
+    async def open(self, key: SessionKey, *, at: datetime) -> SessionRecord:
         """Find or create the session and mark it active."""
-        return await self._database.write(lambda rows: _open(rows, key, at, memory))
+        return await self._database.write(lambda rows: _open(rows, key, at))
 
-    def open_write(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> Write:
+    def open_write(self, key: SessionKey, *, at: datetime) -> Write:
         """`open` as a part of a unit of work."""
 
         def write(rows: Rows) -> None:
-            _open(rows, key, at, memory)
+            _open(rows, key, at)
 
         return write
 
@@ -122,10 +121,6 @@ class SqlSessionDirectory:
     def reset_write(self, key: SessionKey, *, turn: int) -> Write:
         """`reset` as a part of a unit of work."""
         return self.change_write(key, lambda record: rules.reset(record, turn))
-
-    async def summarise(self, key: SessionKey, summary: Summary) -> None:
-        """Store a finished summary, unless it is outdated."""
-        await self._change(key, lambda record: rules.summarised(record, summary))
 
     async def offloaded(
         self,
@@ -213,9 +208,9 @@ def end_record(rows: Rows, key: SessionKey, left: SessionRecord | None) -> int:
     return rows.run(f"DELETE FROM session_directory WHERE {_KEY}", key)  # noqa: S608 - a constant
 
 
-def _open(rows: Rows, key: SessionKey, at: datetime, memory: MemoryName) -> SessionRecord:
+def _open(rows: Rows, key: SessionKey, at: datetime) -> SessionRecord:
     known = _read(rows, key, lock=True)
-    record = rules.opened(known, key.session, at=at, memory=memory)
+    record = rules.opened(known, key.session, at=at)
     if known is None:
         ensure_tenant(rows, key.tenant)
         # A concurrent insert is a race, for which the transaction is retried.

@@ -258,7 +258,6 @@ class TurnLifecycle:
             outcome=Outcome.PAUSED if output is None else Outcome.ANSWERED,
             ccs_version=state.version,
             playbook_version=record.playbook.version if record.playbook else 0,
-            memory=record.memory,
             models={stage: use.model for stage, use in record.stages.items() if use.model},
             prompt_hashes=dict(prompt_hashes),
             notes=[] if output is None else list(record.notes),
@@ -295,7 +294,7 @@ class TurnLifecycle:
         known = await directory.find(key)
         if known is not None and not known.ended:
             return known
-        return await directory.open(key, at=self._container.clock.now(), memory=record.memory)
+        return await directory.open(key, at=self._container.clock.now())
 
     async def _is_new(self, key: SessionKey, head: JournalEntry | None) -> bool:
         """Whether a session has no turn yet, or none since all were undone; not after a reset."""

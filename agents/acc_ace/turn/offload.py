@@ -13,11 +13,11 @@ from acc_ace.core.schemas.session import ReadThrough, SessionMemory, SessionReco
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import CorruptStoreError
-from acc_ace.ext.strategies.transcript import message_text, messages_of
 from acc_ace.memory.session_notes import extract_by_rule, notes_of
 from acc_ace.turn.session_changes import ancestry
 from acc_ace.turn.session_directory import before_last_turn
 from acc_ace.turn.structured_call import Completion, parser, structured_call
+from acc_ace.turn.transcript import message_text, messages_of
 
 logger = logging.getLogger(__name__)
 

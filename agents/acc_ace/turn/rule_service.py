@@ -164,8 +164,7 @@ class RuleService:
             work.add(container.journal.append_write(key, entry, expected_version=previous.version))
             if write := user_rules_write(container, key, diff):
                 work.add(write)
-            memory = container.settings.memory
-            work.add(container.directory.open_write(key, at=container.clock.now(), memory=memory))
+            work.add(container.directory.open_write(key, at=container.clock.now()))
             await work.commit()
             return state
 

@@ -7,20 +7,19 @@ from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from acc_ace.core.schemas.base import MemoryName, SessionKey, Tenant
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.session import ReadThrough, SessionRecord
-from acc_ace.ext.strategies.memory import Summary
 from acc_ace.unit_of_work import Write
 
 
 class SessionDirectory(Protocol):
     """Store session records. Raises StoreError when it cannot be read or written."""
 
-    async def open(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> SessionRecord:
+    async def open(self, key: SessionKey, *, at: datetime) -> SessionRecord:
         """Find or create the session and mark it active; an ended one starts over."""
         ...
 
-    def open_write(self, key: SessionKey, *, at: datetime, memory: MemoryName) -> Write:
+    def open_write(self, key: SessionKey, *, at: datetime) -> Write:
         """`open` as a part of a unit of work."""
         ...
 
@@ -47,7 +46,7 @@ class SessionDirectory(Protocol):
         ...
 
     async def reset(self, key: SessionKey, *, turn: int) -> None:
-        """Exclude messages up to `turn` from the history, and drop the summary."""
+        """Exclude messages up to `turn` from the history."""
         ...
 
     async def restored(
@@ -55,8 +54,7 @@ class SessionDirectory(Protocol):
     ) -> None:
         """Record a rollback that undid the turns after `turn`.
 
-        A summary of those turns is dropped, and one in progress will be rejected. Messages start
-        after `history_from`; without it, their start is unchanged.
+        Messages start after `history_from`; without it, their start is unchanged.
         """
         ...
 
@@ -68,10 +66,6 @@ class SessionDirectory(Protocol):
 
     def reset_write(self, key: SessionKey, *, turn: int) -> Write:
         """`reset` as a part of a unit of work."""
-        ...
-
-    async def summarise(self, key: SessionKey, summary: Summary) -> None:
-        """Store a finished summary, unless a later one exists."""
         ...
 
     async def offloaded(
@@ -118,9 +112,7 @@ NOTES_KEPT = 64
 """Maximum note ids in a record; the oldest are dropped first, their artifacts stay."""
 
 
-def opened(
-    record: SessionRecord | None, session: str, *, at: datetime, memory: MemoryName
-) -> SessionRecord:
+def opened(record: SessionRecord | None, session: str, *, at: datetime) -> SessionRecord:
     """The record at the start of a turn. Its times are monotonic.
 
     A turn is always after the last offload, even if that was stamped by a clock running ahead:
@@ -134,56 +126,37 @@ def opened(
             session=session,
             created_at=began,
             active_at=began,
-            memory=memory,
             notes=notes,
             notes_left=notes,
         )
     active_at = max(at, record.active_at)
     if record.offloaded_at is not None and active_at <= record.offloaded_at:
         active_at = record.offloaded_at + _TICK
-    return record.model_copy(update={"active_at": active_at, "memory": memory})
+    return record.model_copy(update={"active_at": active_at})
 
 
 def reset(record: SessionRecord, turn: int) -> SessionRecord:
     """The record after a reset at a turn."""
-    return record.model_copy(update={"history_from": turn, "summary": None})
+    return record.model_copy(update={"history_from": turn})
 
 
 def restored(record: SessionRecord, turn: int, history_from: int | None) -> SessionRecord:
     """The record after a rollback that undid the turns after `turn`.
 
-    A summary covering one of them is dropped, and the session is offloaded again: the notes of
-    undone turns were removed, and other turns may have been restored.
+    The session is offloaded again: the notes of undone turns were removed, and other turns may
+    have been restored.
     Without `history_from` the start of its messages is unchanged.
     """
     begin = record.history_from if history_from is None else history_from
-    summary, read = record.summary, record.offloaded_through
-    is_valid = summary is not None and begin < summary.through_turn <= turn
+    read = record.offloaded_through
     return record.model_copy(
         update={
             "history_from": begin,
-            "summary": summary if is_valid else None,
             "offloaded_at": None,
             "offloaded_through": read if read is not None and read.turn <= turn else None,
             "restores": record.restores + 1,
         }
     )
-
-
-def summarised(record: SessionRecord, summary: Summary) -> SessionRecord:
-    """The record with a summary, unless the summary is outdated.
-
-    It is outdated when a later one exists, or when it predates a reset, a rollback or the
-    session itself (a deleted one had the same id). Sessions are compared by their start, not by
-    the summary's own time, since a clock running ahead would make every summary late.
-    """
-    known = record.summary.through_turn if record.summary else 0
-    late = (
-        summary.through_turn <= max(known, record.history_from)
-        or summary.restores != record.restores
-        or summary.session_started != record.created_at
-    )
-    return record if late else record.model_copy(update={"summary": summary})
 
 
 def offloaded(

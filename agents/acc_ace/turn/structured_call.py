@@ -167,7 +167,6 @@ class Prompts:
     qualifier: Prompt
     compressor: Prompt
     generator: Prompt
-    generator_messages: Prompt
     summarizer: Prompt
     extractor: Prompt
     reflector: Prompt

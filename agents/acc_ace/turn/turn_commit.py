@@ -99,8 +99,8 @@ async def commit_turn(container: Container, commit: TurnCommit) -> None:
         artifacts += [item.model_copy(update=own) for item in commit.artifacts]
     if artifacts:
         work.add(container.artifacts.add_write(artifacts))
-    at, memory = container.clock.now(), commit.interaction.memory
-    work.add(container.directory.open_write(key, at=at, memory=memory))
+    at = container.clock.now()
+    work.add(container.directory.open_write(key, at=at))
     if commit.settled:
         work.add(container.tool_starts.settle_write(key, commit.settled))
     for write in commit.cost:

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from acc_ace.clock import TimeBudget
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import MemoryName, PlaybookScope, SessionKey
+from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from acc_ace.core.schemas.commit import ConstraintPin, Release
 from acc_ace.core.schemas.cost import REPLAY, Totals
 from acc_ace.core.schemas.delta import DeltaBatch, DeltaResult
@@ -38,7 +38,6 @@ from acc_ace.core.schemas.report import (
 )
 from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.core.schemas.trace import ModelCall, RequestPart
-from acc_ace.ext.strategies.memory import MemoryContext
 from acc_ace.turn.algorithm import Turn
 from acc_ace.turn.ports import HeldEvents
 from acc_ace.turn.reflection_step import TurnOutcome
@@ -103,8 +102,6 @@ class TurnRecord(Turn):
     """What of its use is kept already, by stage and model."""
     replayed: TokenUse = field(default_factory=TokenUse)
     """What replaying the transcript would have used in its place."""
-    memory: MemoryName = "acc"
-    context: MemoryContext | None = None
     """With a classic memory: the messages shown to the Generator."""
     session: SessionRecord | None = None
     previous_turn: Interaction | None = None

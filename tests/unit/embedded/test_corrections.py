@@ -8,7 +8,7 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import MemoryName, SessionKey
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.ext.embedded.extractive_qa import newest
 from acc_ace.ext.embedded.prompt_context import Spoken, state_of_transcript
@@ -20,8 +20,8 @@ from tests.unit.embedded.requests import compress, state
 KEY = SessionKey(APP_NAME, "ops", "s1")
 
 
-async def answers(memory: MemoryName, *texts: str) -> list[str]:
-    conversation = Conversation(build_container(Settings(store="memory", memory=memory)))
+async def answers(*texts: str) -> list[str]:
+    conversation = Conversation(build_container(Settings(store="memory")))
     return [(await conversation.turn(KEY, text)).answer for text in texts]
 
 
@@ -54,13 +54,12 @@ async def answers(memory: MemoryName, *texts: str) -> list[str]:
 async def test_a_correction_of_nothing_named_is_not_said_to_be_held(
     reported: str, correction: str, asked: str, unclear: str, stands: str
 ) -> None:
-    _, corrected, answer = await answers("acc", reported, correction, asked)
+    _, corrected, answer = await answers(reported, correction, asked)
     assert unclear in corrected
     assert correction not in corrected
     assert stands in answer
 
 
-@pytest.mark.parametrize("memory", ["acc", "replay"])
 @pytest.mark.parametrize(
     ("reported", "correction", "asked", "new", "old"),
     [
@@ -95,9 +94,9 @@ async def test_a_correction_of_nothing_named_is_not_said_to_be_held(
     ],
 )
 async def test_what_a_correction_takes_the_place_of_is_not_given_as_current(
-    memory: MemoryName, reported: str, correction: str, asked: str, new: str, old: str
+    reported: str, correction: str, asked: str, new: str, old: str
 ) -> None:
-    _, corrected, answer = await answers(memory, reported, correction, asked)
+    _, corrected, answer = await answers(reported, correction, asked)
     assert new in corrected
     assert new in answer
     assert old not in answer
@@ -121,7 +120,6 @@ def test_a_correction_that_may_mean_one_of_two_takes_the_place_of_neither() -> N
     assert corrected(["No, the standup is on Friday."], held[:1]) == []
 
 
-@pytest.mark.parametrize("memory", ["acc", "replay"])
 @pytest.mark.parametrize(
     ("reported", "correction", "asked", "stands"),
     [
@@ -146,13 +144,12 @@ def test_a_correction_that_may_mean_one_of_two_takes_the_place_of_neither() -> N
     ],
 )
 async def test_what_a_correction_does_not_speak_of_is_still_answered(
-    memory: MemoryName, reported: str, correction: str, asked: str, stands: str
+    reported: str, correction: str, asked: str, stands: str
 ) -> None:
-    *_, answer = await answers(memory, reported, correction, asked)
+    *_, answer = await answers(reported, correction, asked)
     assert stands in answer
 
 
-@pytest.mark.parametrize("memory", ["acc", "replay"])
 @pytest.mark.parametrize(
     ("reported", "correction", "asked", "new"),
     [
@@ -171,9 +168,9 @@ async def test_what_a_correction_does_not_speak_of_is_still_answered(
     ],
 )
 async def test_a_correction_that_is_said_to_be_noted_is_answered_first(
-    memory: MemoryName, reported: str, correction: str, asked: str, new: str
+    reported: str, correction: str, asked: str, new: str
 ) -> None:
-    _, noted, answer = await answers(memory, reported, correction, asked)
+    _, noted, answer = await answers(reported, correction, asked)
     assert new in noted
     assert answer.startswith(new)
 

@@ -74,7 +74,7 @@ def test_surprises(steps: list[dict[str, Any]], expected: list[list[str]]) -> No
 async def test_the_embedded_models_learn_what_hindsight_says(
     container: Container, learning: SurpriseLearning
 ) -> None:
-    await container.directory.open(KEY, at=container.clock.now(), memory="acc")
+    await container.directory.open(KEY, at=container.clock.now())
     lessons = await learn(
         learning,
         tick(

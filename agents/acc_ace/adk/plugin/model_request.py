@@ -21,6 +21,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions import Session
 from google.genai import types
 
+from acc_ace.adk.memory_view import lasting_text, put_changing
 from acc_ace.adk.plugin.turn_trigger import turn_events
 from acc_ace.adk.stages.tool_loop import result_text, shown_response
 from acc_ace.adk.user_content import content_text, quote_attachments
@@ -29,7 +30,6 @@ from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import MemoryBypassedError
-from acc_ace.ext.strategies.history_loader import lasting_text, put_changing
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.structured_call import input_value
 from acc_ace.turn.turn_record import TurnRecord

@@ -10,6 +10,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 
 from acc_ace.adk.bounded_turn import TurnRepeated, learning_failed
+from acc_ace.adk.memory_view import shown_bullets
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name, used_bullets
 from acc_ace.adk.plugin.turn_memory import TurnMemory
@@ -23,7 +24,6 @@ from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.schemas.report import Answer, TurnDone, TurnPaused
 from acc_ace.errors import AccAceError, MemoryBypassedError
-from acc_ace.ext.strategies.history_loader import shown_bullets
 from acc_ace.models.factory import note_on
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import Listener, TurnRecords

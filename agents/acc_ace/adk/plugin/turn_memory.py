@@ -43,9 +43,7 @@ class TurnMemory:
         self.models = HostModels(container, MODEL_ROLES, models, root)
         records, digests = TurnRecords(), load_prompts().digests()
         self.prompt_digests: dict[str, str] = {role: digests[role] for role in MODEL_ROLES}
-        self._initializer = StateInitializer(
-            container, records, name_attachments=True, memory="acc"
-        )
+        self._initializer = StateInitializer(container, records, name_attachments=True)
         self.learning = background_learning(container, self.models.lasting())
         self._after = learning_stages(container, records, self.models.completions, self.learning)
         # Step 5 is the agent's, and the turn is committed at its answer.

@@ -14,8 +14,8 @@ from google.adk.events import Event, EventActions
 from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
 from google.adk.sessions import State
 
-from acc_ace.core.schemas.base import MEMORIES, OWN_APP, Authority, SessionKey
-from acc_ace.core.schemas.state import INPUT_AUTHORITY, JUDGEMENT, MEMORY, PERSISTED, PLAYBOOK
+from acc_ace.core.schemas.base import OWN_APP, Authority, SessionKey
+from acc_ace.core.schemas.state import INPUT_AUTHORITY, JUDGEMENT, PERSISTED, PLAYBOOK
 from acc_ace.errors import StoreError
 from acc_ace.storage.sql_rows import Rows, marks
 
@@ -41,12 +41,10 @@ def allowed(app: str, key: str, value: object) -> bool:
     """Whether a client may write this.
 
     Not our persisted keys, nothing that all users share, nothing between stages. The authority
-    of an input may be lowered, never raised above the user's own; the memory may be chosen, and
-    the turn's answer judged.
+    of an input may be lowered, never raised above the user's own, and the
+    turn's answer judged.
     In our own app nothing else persists; under the plugin an app has its own keys.
     """
-    if key == MEMORY:
-        return isinstance(value, str) and value in MEMORIES
     if key in JUDGEMENT:
         return True
     if key == INPUT_AUTHORITY:

@@ -5,10 +5,8 @@ from typing import ClassVar
 from google.adk.agents.invocation_context import InvocationContext
 from pydantic import PrivateAttr
 
-from acc_ace.adk.stages.stage import ACC, Completions, ModelStage, State
+from acc_ace.adk.stages.stage import Completions, ModelStage, State
 from acc_ace.container import Container
-from acc_ace.core.schemas.base import MemoryName
-from acc_ace.ext.strategies.history_loader import HistoryLoader
 from acc_ace.turn.algorithm import COMPRESS, QUALIFY, RECALL, Step, run_steps
 from acc_ace.turn.steps import TurnSteps
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
@@ -42,7 +40,6 @@ class StepStage(ModelStage):
 class Recaller(StepStage):
     """Finds at most k candidates by x_t and CCS_{t-1}."""
 
-    memories: ClassVar[frozenset[MemoryName]] = ACC
     requires: ClassVar[frozenset[str]] = RECALL.requires
     provides: ClassVar[frozenset[str]] = RECALL.provides
 
@@ -55,7 +52,6 @@ class Recaller(StepStage):
 class Qualifier(StepStage):
     """Admits what the current decision needs; gives a reason for each candidate."""
 
-    memories: ClassVar[frozenset[MemoryName]] = ACC
     requires: ClassVar[frozenset[str]] = QUALIFY.requires
     provides: ClassVar[frozenset[str]] = QUALIFY.provides
 
@@ -66,30 +62,15 @@ class Qualifier(StepStage):
 
 
 class Compressor(StepStage):
-    """Prepares CCS_t, which replaces CCS_{t-1} when the turn is committed.
-
-    With a classic memory the state is carried over, and `history` chooses messages instead.
-    """
+    """Prepares CCS_t, which replaces CCS_{t-1} when the turn is committed."""
 
     requires: ClassVar[frozenset[str]] = COMPRESS.requires
     provides: ClassVar[frozenset[str]] = COMPRESS.provides
-
-    _history: HistoryLoader = PrivateAttr()
 
     def __init__(
         self,
         container: Container,
         records: TurnRecords,
         completions: Completions,
-        *,
-        history: HistoryLoader,
     ) -> None:
         super().__init__(container, records, completions, COMPRESS, "Prepares CCS_t.")
-        self._history = history
-
-    async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
-        """Compress. Raises ConstraintBudgetError, InputTooLargeError or StoreError."""
-        if record.memory == "acc":
-            return await super().work(ctx, record)
-        await self._history.load(record, ctx.invocation_id)
-        return {}

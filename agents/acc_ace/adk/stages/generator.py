@@ -1,7 +1,5 @@
 """Generator: step 5, act. ReAct over System + playbook excerpt + CCS_t + x_t + this turn's tools.
 
-With a classic memory the messages that its strategy chose replace CCS_t.
-
 The inner LlmAgent runs ADK's tool loop. Of its events the user sees the tool calls and the final
 answer; the structured reply around the answer stays inside.
 """
@@ -16,11 +14,12 @@ from google.adk.events import Event
 from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
+from acc_ace.adk.memory_view import lasting_text
 from acc_ace.adk.stages.answer_events import AnswerCollector, answer_event, committed_state
 from acc_ace.adk.stages.stage import protect_state_keys
 from acc_ace.adk.stages.tool_loop import ToolLoop
 from acc_ace.adk.structured_agent import content_config
-from acc_ace.adk.user_content import hand_on, instruction_of, session_key, state_event
+from acc_ace.adk.user_content import hand_on, session_key, state_event
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
@@ -30,7 +29,6 @@ from acc_ace.core.schemas.report import Answer, AnswerChunk
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ConflictError, ModelOutputError
 from acc_ace.ext.guard.tool_guard import ToolGuard
-from acc_ace.ext.strategies.history_loader import lasting_text
 from acc_ace.models.factory import note_on
 from acc_ace.turn.algorithm import DECIDE, require
 from acc_ace.turn.lifecycle import TurnLifecycle
@@ -99,8 +97,6 @@ class Generator(BaseAgent):
     def _instruction(self, context: ReadonlyContext) -> str:
         session = context.session
         record = self._records.get(SessionKey(session.app_name, session.user_id, session.id))
-        if record.context is not None:
-            return instruction_of(record.context.messages)
         return lasting_text(record, self._prompt, self._container.settings.limits)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:

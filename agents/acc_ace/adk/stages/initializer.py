@@ -14,7 +14,7 @@ from acc_ace.adk.stages.stage import ContentlessStage, State, playbook_projectio
 from acc_ace.adk.user_content import content_text, hand_on
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
-from acc_ace.core.schemas.base import MEMORIES, Authority, MemoryName
+from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.reflection import Feedback, Judgement
 from acc_ace.core.text.input_checks import take_input
@@ -32,7 +32,6 @@ class StateInitializer(ContentlessStage):
     provides: ClassVar[frozenset[str]] = OPENED | {"playbook"}
 
     _name_attachments: bool = PrivateAttr()
-    _only_memory: MemoryName | None = PrivateAttr()
 
     def __init__(
         self,
@@ -40,16 +39,12 @@ class StateInitializer(ContentlessStage):
         records: TurnRecords,
         *,
         name_attachments: bool = False,
-        memory: MemoryName | None = None,
     ) -> None:
-        """With `name_attachments` a binary part is named in x_t instead of refused.
-
-        `memory` is the only strategy of the stages after this one; it overrides every setting.
-        """
+        """With `name_attachments` a binary part is named in x_t instead of refused."""
         super().__init__(
             container, records, name="state_initializer", description="Opens the turn."
         )
-        self._name_attachments, self._only_memory = name_attachments, memory
+        self._name_attachments = name_attachments
 
     async def work(self, ctx: InvocationContext, record: TurnRecord) -> State:
         """Take x_t, open the state. Raises InputError for an invalid x_t."""
@@ -67,7 +62,6 @@ class StateInitializer(ContentlessStage):
             attachments=taken.attachments,
         )
         record.feedback = _judged(ctx, self._container.clock.now())
-        record.memory = self._only_memory or _memory(ctx, self._container.settings.memory)
         await TurnLifecycle(self._container).open(record, turn_input, begin=bootstrap)
         _warn_of_other_memory(record)
         hand_on(ctx, keys.USER_QUERY, turn_input)
@@ -88,21 +82,13 @@ def _judged(ctx: InvocationContext, at: datetime) -> tuple[Feedback, ...]:
     return (judgement.sent_with_turn(at),)
 
 
-def _memory(ctx: InvocationContext, default: MemoryName) -> MemoryName:
-    value = ctx.session.state.get(keys.MEMORY, default)
-    for name in MEMORIES:
-        if value == name:
-            return name
-    raise InputError(f"'{value}' is not a memory strategy; use one of {', '.join(MEMORIES)}")
-
-
 def _warn_of_other_memory(record: TurnRecord) -> None:
-    """Warn that the state does not hold the turns that used another memory."""
+    """Warn that the state lacks the rules of turns by another memory, as older versions had."""
     before = record.previous_turn.memory if record.previous_turn else "acc"
-    if record.memory == "acc" and before != "acc":
+    if before != "acc":
         record.warn(
-            f"the turns before this one used the memory '{before}', which pins no rules; "
-            "repeat those that must hold from now on"
+            f"the turns before this one used the memory '{before}' of an older version, which "
+            "pinned no rules; repeat those that must hold from now on"
         )
 
 

@@ -18,7 +18,6 @@ from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
-from acc_ace.core.schemas.base import MEMORIES, MemoryName
 from acc_ace.turn.structured_call import Completion
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
@@ -27,19 +26,12 @@ logger = logging.getLogger(__name__)
 State = dict[str, object]
 """Keys of session.state to persist, with their values."""
 
-ANY: frozenset[MemoryName] = frozenset(MEMORIES)
-ACC: frozenset[MemoryName] = frozenset({"acc"})
-
-
 Completions = Callable[[InvocationContext], Mapping[Role, Completion]]
 """The model calls of stages, by role: inner agents of the pipeline, or direct calls."""
 
 
 class ContentlessStage(BaseAgent):
     """A stage without content events. Subclasses implement `work`."""
-
-    memories: ClassVar[frozenset[MemoryName]] = ANY
-    """The memory strategies with which the stage runs."""
 
     requires: ClassVar[frozenset[str]] = frozenset()
     """Values of the turn that earlier stages must provide."""
@@ -61,8 +53,6 @@ class ContentlessStage(BaseAgent):
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         record = self._records.get(session_key(ctx))
-        if record.memory not in self.memories:
-            return
         state = await self.work(ctx, record)
         if state:
             yield state_event(ctx, self.name, state)

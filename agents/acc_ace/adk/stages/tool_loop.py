@@ -20,9 +20,10 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from acc_ace.adk.memory_view import put_changing
 from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
-from acc_ace.adk.user_content import contents_of, quote_attachments
+from acc_ace.adk.user_content import quote_attachments
 from acc_ace.core.gates.contradiction import flag_contradiction, screened_input
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import ConstraintPin
@@ -33,7 +34,6 @@ from acc_ace.core.text.prompt import Prompt, write_input
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import AccAceError, ModelOutputError
 from acc_ace.ext.guard.tool_guard import ToolGuard
-from acc_ace.ext.strategies.history_loader import put_changing
 from acc_ace.memory.turn_artifacts import SEARCH_TOOL
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import input_value
@@ -79,8 +79,6 @@ def keep_calls_apart(
 def _note_taken(record: TurnRecord, earlier: Iterable[Event]) -> None:
     taken = record.call_ids
     if not taken:
-        messages = record.context.messages if record.context else []
-        taken |= {call.id for message in messages for call in message.tool_calls}
         taken |= {call.id or "" for e in earlier for call in e.get_function_calls()}
     taken |= {call.id for call in record.tool_calls}
 
@@ -147,11 +145,7 @@ class ToolLoop:
         record.budget.begin()
         self._quote_input(record, llm_request)
         # x_t, the last message, is there already, with this turn's tool loop after it.
-        if record.context is None:
-            put_changing(llm_request.contents, record, self._prompt)
-        else:
-            earlier = contents_of(record.context.messages[:-1])
-            llm_request.contents = [*earlier, *llm_request.contents]
+        put_changing(llm_request.contents, record, self._prompt)
         used = len(record.tool_calls)
         if used >= self._limits.tool_calls:
             llm_request.config.tools = None

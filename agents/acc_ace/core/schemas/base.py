@@ -1,7 +1,7 @@
 """Base classes of all values; the keys that separate tenants; the order of authority."""
 
 from enum import StrEnum
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args
+from typing import Annotated, Any, Final, NamedTuple, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -144,10 +144,3 @@ class PlaybookScope(NamedTuple):
     app: str
     user: str | None = None
     branch: str = ""
-
-
-MemoryName = Literal["acc", "replay", "window", "summary", "retrieval"]
-"""acc: the compressed state. The others are classic strategies over messages."""
-
-
-MEMORIES: tuple[MemoryName, ...] = get_args(MemoryName)

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from pydantic import Field
 
-from acc_ace.core.schemas.base import Authority, MemoryName, ReplyValue, StoredValue, Value
+from acc_ace.core.schemas.base import Authority, ReplyValue, StoredValue, Value
 from acc_ace.core.schemas.reflection import Feedback, Judgement
 
 
@@ -133,10 +133,10 @@ class Interaction(StoredValue):
     outcome: Outcome = Outcome.ANSWERED
     ccs_version: int = 0
     playbook_version: int = 0
-    memory: MemoryName = Field(
+    memory: str = Field(
         default="acc",
         exclude_if=lambda name: name == "acc",
-        description="Memory strategy of the turn.",
+        description="Memory of the turn; older versions had others.",
     )
     models: dict[str, str] = Field(default_factory=dict)
     prompt_hashes: dict[str, str] = Field(default_factory=dict)

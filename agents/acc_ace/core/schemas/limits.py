@@ -105,24 +105,6 @@ class Limits(BaseModel):
     delta_operations: int = Field(
         default=16, ge=1, le=1_024, description="Maximum operations in one delta batch."
     )
-    history_tokens: int = Field(
-        default=8_192,
-        ge=256,
-        le=1_000_000,
-        description="Context budget of the strategies window, summary and retrieval, in tokens.",
-    )
-    replay_tokens: int = Field(
-        default=200_000,
-        ge=256,
-        le=10_000_000,
-        description="Context budget of the strategy replay, in tokens; beyond it the turn fails.",
-    )
-    summary_tokens: int = Field(
-        default=800,
-        ge=32,
-        le=32_768,
-        description="Maximum tokens of the summary (strategy summary).",
-    )
     tool_result_tokens: int = Field(
         default=2_000,
         ge=64,

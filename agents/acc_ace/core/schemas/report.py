@@ -4,7 +4,7 @@ from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
 
-from acc_ace.core.schemas.base import Authority, MemoryName, Value
+from acc_ace.core.schemas.base import Authority, Value
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import CcsDiff, ChangeKind, RuleScope
 
@@ -182,10 +182,6 @@ class TurnReport(Value):
     ccs_tokens: int = 0
     ccs_budget: int = 0
     tool_calls: list[dict[str, Any]] = Field(default_factory=list)
-    memory: MemoryName = "acc"
-    context_tokens: int | None = Field(
-        default=None, description="With a classic strategy: tokens of prompt, messages and x_t."
-    )
 
 
 class FeedbackReport(Value):

@@ -8,8 +8,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from acc_ace.core.schemas.base import MemoryName, StoredValue, Value
-from acc_ace.ext.strategies.memory import Summary
+from acc_ace.core.schemas.base import StoredValue, Value
 
 
 class ReadThrough(Value):
@@ -25,11 +24,9 @@ class SessionRecord(StoredValue):
     session: str
     created_at: datetime
     active_at: datetime = Field(description="Start of its last turn.")
-    memory: MemoryName = Field(default="acc", description="Strategy of its last turn.")
     history_from: int = Field(
         default=0, ge=0, description="Turn of the last reset; earlier messages are ignored."
     )
-    summary: Summary | None = Field(default=None, description="The latest finished summary.")
     restores: int = Field(
         default=0,
         ge=0,

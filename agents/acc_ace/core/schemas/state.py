@@ -17,9 +17,6 @@ USER_QUERY: Final = "temp:user_query"
 INPUT_AUTHORITY: Final = "temp:input_authority"
 """str: 'user' (default), 'tool' or 'retrieved'; set by the caller, never above user."""
 
-MEMORY: Final = "temp:memory"
-"""str: name of the memory strategy of this turn; that of the settings when absent."""
-
 GENERATOR_OUTPUT: Final = "temp:generator_output"
 """dict: GeneratorOutput."""
 

@@ -1,6 +1,6 @@
 """The Generator's view of a turn, and the results of its parts.
 
-If a request has no state, as with a classic memory strategy, the state is derived from the
+If a request has no state, as of an agent without our memory, the state is derived from the
 messages: rules in force, facts newest first, relations, goal, options. A rule that the window has
 dropped is unknown.
 """

@@ -1,8 +1,23 @@
-"""The memory strategies: pure functions from a session's data to the messages of a request."""
+"""Memory by messages, for an agent of one's own: token counter, sliding window and summary.
 
-from acc_ace.ext.strategies.memory_strategy import Acc
-from acc_ace.ext.strategies.retrieval import Retrieval
-from acc_ace.ext.strategies.summary import Summarised
-from acc_ace.ext.strategies.window import Replay, Window
+Pure functions from a session's messages to those of a request; nothing of the product's own turn
+uses them.
+"""
 
-__all__ = ["Acc", "Replay", "Retrieval", "Summarised", "Window"]
+from acc_ace.ext.strategies.contents import contents_of, instruction_of
+from acc_ace.ext.strategies.summary import Summarizer, model_summarizer, summarised
+from acc_ace.ext.strategies.tokens import Count, CountsTokens, counted_by, estimated
+from acc_ace.ext.strategies.window import sliding_window
+
+__all__ = [
+    "Count",
+    "CountsTokens",
+    "Summarizer",
+    "contents_of",
+    "counted_by",
+    "estimated",
+    "instruction_of",
+    "model_summarizer",
+    "sliding_window",
+    "summarised",
+]

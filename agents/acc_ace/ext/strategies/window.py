@@ -1,67 +1,50 @@
-"""Replay and sliding window: the whole transcript, or the newest messages that fit."""
+"""Sliding window: the oldest exchanges are dropped when a conversation is over its budget."""
 
 from collections.abc import Sequence
 
+from acc_ace.core.schemas.message import Message, MessageRole
 from acc_ace.errors import InputTooLargeError
-from acc_ace.ext.strategies.memory import CountedMessage, MemoryContext, MemoryInputs
-from acc_ace.ext.strategies.memory_strategy import context_of, room_for
-from acc_ace.ext.strategies.message_units import Unit, flat, turns, units
+from acc_ace.ext.strategies.tokens import Count, estimated
 
 
-class Window:
-    """Drops the oldest turns; never the system prompt, never x_t, never half of a call."""
+def sliding_window(
+    messages: Sequence[Message], *, budget: int, count: Count = estimated
+) -> list[Message]:
+    """The system messages and the newest exchanges within `budget` tokens, in order.
 
-    def context(self, inputs: MemoryInputs) -> MemoryContext:
-        """Raises InputTooLargeError when the system prompt and x_t alone are over the budget."""
-        kept = newest(inputs.messages, room_for(inputs))
-        return context_of(inputs, kept)
-
-
-def newest(messages: Sequence[CountedMessage], room: int) -> list[CountedMessage]:
-    """The newest messages within `room` tokens, in order: whole turns, as many as fit.
-
-    Of a newest turn that is too long by itself, calls with their results are left out, oldest
-    first, then what the user said; so the window never opens with a result.
+    An exchange is what the user said with all that follows it, so no call is parted from its
+    results. Never dropped are system messages and the last exchange. Raises InputTooLargeError
+    when these alone are over the budget.
     """
-    kept: list[Unit] = []
-    for turn in reversed(turns(units(messages))):
-        cost = sum(unit.tokens for unit in turn)
-        if cost > room:
-            if not kept:
-                kept = _rest_of_turn(turn, room)
-            break
-        kept = [*turn, *kept]
-        room -= cost
-    return flat(kept)
+    system, earlier, last = parted(messages)
+    room = budget - sum(map(count, [*system, *last]))
+    if room < 0:
+        raise InputTooLargeError(
+            f"the system messages and the last input have {budget - room:,} tokens, the window "
+            f"{budget:,}; send less, or give it a larger budget"
+        )
+    start = len(earlier)
+    while start and (size := sum(map(count, earlier[start - 1]))) <= room:
+        start, room = start - 1, room - size
+    return [*system, *flat(earlier[start:]), *last]
 
 
-def _rest_of_turn(turn: list[Unit], room: int) -> list[Unit]:
-    """As much of one turn as fits."""
-    left = list(turn)
-    for unit in [*filter(_has_calls, turn), *turn]:
-        if sum(item.tokens for item in left) <= room:
-            break
-        if unit in left:
-            left.remove(unit)
-    return left
+def parted(
+    messages: Sequence[Message],
+) -> tuple[list[Message], list[list[Message]], list[Message]]:
+    """System messages, earlier exchanges, and the last exchange; each in order."""
+    system: list[Message] = []
+    exchanges: list[list[Message]] = []
+    for message in messages:
+        if message.role is MessageRole.SYSTEM:
+            system.append(message)
+        elif message.role is MessageRole.USER or not exchanges:
+            exchanges.append([message])
+        else:
+            exchanges[-1].append(message)
+    return system, exchanges[:-1], exchanges[-1] if exchanges else []
 
 
-def _has_calls(unit: Unit) -> bool:
-    return unit.has_calls
-
-
-class Replay:
-    """Nothing is dropped; a transcript beyond the budget is an error, never silently cut."""
-
-    def context(self, inputs: MemoryInputs) -> MemoryContext:
-        """Raises InputTooLargeError when the transcript does not fit."""
-        messages = flat(units(inputs.messages))
-        needed = sum(counted.tokens for counted in messages)
-        if inputs.more or needed > room_for(inputs):
-            size = f"{needed:,} tokens{' and more' if inputs.more else ''}"
-            raise InputTooLargeError(
-                f"memory 'replay': the transcript has {size}, the whole context may "
-                f"have {inputs.budget:,} (ACC_ACE_LIMITS__REPLAY_TOKENS); choose another strategy "
-                "(acc, window, summary, retrieval) or start a new session"
-            )
-        return context_of(inputs, messages)
+def flat(exchanges: Sequence[Sequence[Message]]) -> list[Message]:
+    """The messages of exchanges, in order."""
+    return [message for exchange in exchanges for message in exchange]

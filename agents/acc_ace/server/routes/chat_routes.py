@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_jsonable_python
 
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.schemas.base import Authority, MemoryName
+from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.cost import CostOfTurn
 from acc_ace.core.schemas.interaction import GuardDecision, Interaction, Outcome
 from acc_ace.core.schemas.reflection import Feedback
@@ -46,7 +46,6 @@ class SessionView(SessionSummary):
     """One session."""
 
     app: str
-    memory: MemoryName = Field(description="Memory strategy of its last turn.")
     created_at: datetime
     rules: int = Field(description="Number of rules in force.")
     questions: int = Field(description="Number of open questions.")
@@ -67,7 +66,6 @@ async def read_session(context: Context, key: Key) -> SessionView:
     return SessionView(
         **dict(SessionSummary.of(key.session, entry)),
         app=key.app,
-        memory=record.memory,
         created_at=record.created_at,
         rules=len(rules.pins),
         questions=len(rules.questions),
@@ -109,7 +107,6 @@ class TurnView(BaseModel):
     feedback: list[Feedback]
     ccs_version: int = Field(description="Version of the state that it was answered with.")
     playbook_version: int
-    memory: MemoryName
     models: dict[str, str]
     cost: CostOfTurn | None = Field(
         description="All runs of a turn of this number; null if no model was called."
@@ -137,7 +134,6 @@ class TurnView(BaseModel):
             feedback=list(turn.feedback),
             ccs_version=turn.ccs_version,
             playbook_version=turn.playbook_version,
-            memory=turn.memory,
             models=turn.models,
             cost=cost,
         )

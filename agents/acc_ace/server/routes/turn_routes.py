@@ -8,7 +8,7 @@ from fastapi import APIRouter, Header, Path, Query, Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
-from acc_ace.core.schemas.base import Authority, MemoryName, SessionKey
+from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.core.schemas.reflection import MAX_WORDS, Judgement
 from acc_ace.core.schemas.report import FeedbackReport, TurnEvent, TurnPaused, TurnReport
@@ -83,11 +83,6 @@ class TurnRequest(BaseModel):
         default_factory=list,
         max_length=MAX_ATTACHMENTS,
         description="Text of others that the input is about: mails, documents, logs.",
-    )
-    memory: MemoryName | None = Field(
-        default=None,
-        description="Memory of this turn: acc, the compressed state, or a classic strategy to "
-        "compare with. That of the settings when absent. Apps with the plugin have acc alone.",
     )
     ground_truth: str | None = Field(
         default=None,
@@ -209,7 +204,6 @@ def _events(
         attachments=[
             Attachment(text=given.text, source=given.source) for given in body.attachments
         ],
-        memory=body.memory,
         judgement=body.judgement(),
         idempotency_key=name,
     )

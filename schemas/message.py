@@ -1,0 +1,5 @@
+"""Public contract: messages of a session. Defined in `acc_ace.core.schemas.message`."""
+
+from acc_ace.core.schemas.message import Message, MessageRole
+
+__all__ = ["Message", "MessageRole"]
