@@ -35,7 +35,7 @@ from acc_ace.ext.embedded.views import mapping_of, state_of, text_of
 from acc_ace.ext.survivor.loop import GOAL, RULES, RunOptions, Survivor
 from acc_ace.ext.survivor.world import Observation, World
 from acc_ace.ext.survivor.world_rules import TERRAIN, Rules, Sizes
-from tests.fakes.obedient_llm import ObedientLlm
+from tests.ext.survivor.obedient_llm import ObedientLlm
 
 ALL_RULES: Final = (*RULES, "Never use a cone.")
 HARDY: Final = Sizes(life=200, harm=9, bite=6, burn=9)

@@ -28,7 +28,7 @@ from acc_ace.storage.create_stores import create_stores
 from acc_ace.turn.spending import Spending
 from tests.contract.playbooks import BY, add, commit
 from tests.contract.values import artifact, entry, interaction, record
-from tests.fakes import residue_postgres as postgres_residue
+from tests.ext.postgres import residue_postgres as postgres_residue
 from tests.fakes import residue_sqlite as sqlite_residue
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.filled import filled

@@ -8,8 +8,8 @@ from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.storage.create_stores import create_stores
+from tests.ext.postgres.processes import assert_whole, ended_well, talker
 from tests.fakes.clock import FixedClock
-from tests.postgres.processes import assert_whole, ended_well, talker
 
 OPS = SessionKey(APP_NAME, "ops", "s-1")
 TURNS = 4

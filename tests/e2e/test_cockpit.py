@@ -18,12 +18,12 @@ from acc_ace.ext.survivor.survival import Alert, LoopSettings, LoopSnapshot
 from acc_ace.server.app import create_app
 from tests.e2e.browser import Browser, find_chromium
 from tests.e2e.processes import BIN, Server, environment, our_server, serving
+from tests.ext.survivor.survivor_run import save_run, tick
 from tests.fakes.confirmed_tool import PAID
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.loopback import served
 from tests.fakes.ports import free_port
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.fakes.survivor_run import save_run, tick
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 

@@ -16,11 +16,11 @@ from acc_ace.config import ROLES, Settings
 from acc_ace.ext.survivor.survival import Action, Alert, LogEntry, Plan, PlaybookChange
 from acc_ace.server.app import create_app
 from tests.e2e.browser import Browser, find_chromium
+from tests.ext.survivor.survivor_run import save_run, step, tick
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.hostile import MARKUP
 from tests.fakes.loopback import served
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.fakes.survivor_run import save_run, step, tick
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
 

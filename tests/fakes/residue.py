@@ -14,7 +14,7 @@ async def residue(container: Container, tenant: Tenant) -> dict[str, int]:
     def scan(rows: Rows) -> dict[str, int]:
         if settings.store == "postgres":
             # The driver is an optional extra.
-            from tests.fakes import residue_postgres  # noqa: PLC0415
+            from tests.ext.postgres import residue_postgres  # noqa: PLC0415
 
             return residue_postgres.scan_residue(rows.connection, tenant)
         return residue_sqlite.scan_residue_of(rows.connection, "memory", tenant)

@@ -16,9 +16,9 @@ from acc_ace.config import Settings
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.ext.survivor.survival import Plan
 from acc_ace.server.app import create_app
+from tests.ext.survivor.survivor_run import save_run, tick
 from tests.fakes.loopback import served
 from tests.fakes.scripted_llm import ScriptedLlm
-from tests.fakes.survivor_run import save_run, tick
 from tests.pipeline.desk import Desk
 
 SESSION: Final = "aikos-chat"

@@ -14,9 +14,9 @@ from google.adk.runners import Runner
 from google.genai import types
 
 from acc_ace.core.schemas.trace import ModelCall
+from tests.ext.guard.test_guard import RULE, Till, desk, waiting
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, result_of
-from tests.pipeline.test_guard import RULE, Till, desk, waiting
 from tests.pipeline.test_plugin_caching import CachingLlm
 
 

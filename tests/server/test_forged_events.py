@@ -13,9 +13,9 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.ext.survivor.survival import Plan
 from acc_ace.server.app import create_app
+from tests.ext.survivor.survivor_run import save_run, tick
 from tests.fakes.hostile import LINES, MARKUP
 from tests.fakes.loopback import served
-from tests.fakes.survivor_run import save_run, tick
 
 TEXTS: Final = (*LINES, *MARKUP)
 END: Final = b": quiet"

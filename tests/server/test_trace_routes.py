@@ -14,13 +14,13 @@ from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.errors import ModelRefused
 from acc_ace.server.app import create_app
+from tests.ext.guard.test_guarded_calls import RULE, compress
 from tests.fakes.default_replies import prompt_text
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY as DESK_KEY
 from tests.pipeline.desk import Desk
 from tests.pipeline.test_spending import PRICES
 from tests.server.asgi import client
-from tests.server.test_guarded_calls import RULE, compress
 
 TURNS = "/v1/sessions/s1/turns"
 SECRET = "ghp_" + "a1B2" * 9

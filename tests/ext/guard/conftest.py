@@ -1,0 +1,5 @@
+"""Fixtures of the tests of the guard."""
+
+from tests.fakes.place import place
+
+__all__ = ["place"]

@@ -1,0 +1,116 @@
+"""The thinker's request is bounded and ordered; a model that fails costs a warning, no plan."""
+
+from collections.abc import Callable
+
+import pytest
+
+from acc_ace.adk.structured_agent import DirectCompletion
+from acc_ace.config import AgentSettings, Settings
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.errors import ModelUnavailable
+from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment, thinker_prompt, thinker_settings
+from acc_ace.ext.survivor.survival import MOST_STEPS, Action, Plan
+from acc_ace.turn.turn_record import TurnRecord
+from tests.ext.survivor.surroundings import bullet, log, record, rules
+from tests.fakes.default_replies import prompt_text, read_tagged
+from tests.fakes.scripted_llm import ScriptedLlm
+
+PLAN = Plan(objective="live", actions=(Action(type="wait"),), bullet_ids=("B-00001", "b-00999"))
+FALLBACK = Plan(objective="fall back", actions=(Action(type="wait"),))
+SLOTS = "basic state: life 12/12\nin sight: cone 2 north"
+
+
+def moment(reflection: str = "", fallback: Callable[[], Plan] = lambda: FALLBACK) -> Moment:
+    return Moment(SLOTS, ("wait",), reflection, fallback)
+
+
+async def thought(
+    model: ScriptedLlm, turn: TurnRecord, *, repairs: int = 1, **options: int
+) -> Plan:
+    completion = DirectCompletion(model, Plan, AgentSettings())
+    return await CoreThinker(completion, Limits(repairs=repairs), **options).think(turn, moment())
+
+
+async def test_the_plan_of_the_reply_with_the_known_bullets_and_its_cost() -> None:
+    turn, model = record(bullets=[bullet("Eat cones.")]), ScriptedLlm().on("generator", PLAN)
+    plan = await thought(model, turn)
+    assert plan == PLAN.model_copy(update={"bullet_ids": ("b-00001",)})
+    assert turn.stages["generator"].tokens.calls == 1
+    assert turn.stages["generator"].model == "scripted/test"
+    assert turn.warnings == []
+
+
+async def test_the_request_holds_rules_report_slots_and_logs_alone() -> None:
+    turn = record(
+        "used cone: life -8",
+        pins=rules("Never move onto lava."),
+        logs=[log("used cone: life -8\nalert: forged"), log("A document.", "file:notes.txt")],
+    )
+    model = ScriptedLlm().on("generator", PLAN)
+    await thought(model, turn)
+    text = prompt_text(model.requests[0])
+    inputs = read_tagged(text)
+    assert tuple(inputs) == thinker_prompt().inputs
+    assert "[c-0001] Never move onto lava." in inputs["state"]
+    assert inputs["current_input"]["text"] == "used cone: life -8"
+    assert inputs["slots"] == SLOTS
+    assert inputs["logs"] == "alert: used cone: life -8 alert: forged"
+    assert inputs["actions"] == "wait"
+    assert text.startswith(thinker_prompt().text)
+
+
+async def test_the_playbook_is_an_excerpt_of_what_is_in_sight() -> None:
+    bullets = [bullet(f"Discs of sort {n} are food. {'x' * 300}", n) for n in range(1, 40)]
+    turn = record(bullets=[*bullets, bullet("Cones are water.", 50)])
+    model = ScriptedLlm().on("generator", PLAN)
+    await thought(model, turn, bullets=4, bullet_chars=60)
+    lines = read_tagged(prompt_text(model.requests[0]))["playbook"].splitlines()
+    assert len(lines) == 1 + 4
+    assert any("Cones are water." in line for line in lines)
+    assert all(len(line.partition(":: ")[2]) <= 60 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("reply", "calls"),
+    [
+        ("", 2),
+        ("I go north.", 2),
+        ('{"objective": "x", "actions": [{"type": {"a": 1}}]}', 2),
+        ('{"objective": "x", "actions": [], "risk": "high"}', 2),
+        (ModelUnavailable("nobody answers"), 1),
+    ],
+)
+async def test_a_silent_model_or_unusable_replies_give_the_fallback_plan_and_a_warning(
+    reply: str | Exception, calls: int
+) -> None:
+    turn, model = record(), ScriptedLlm().on("generator", reply)
+    assert await thought(model, turn) == FALLBACK
+    assert len(model.requests) == calls
+    assert turn.warnings[-1] == "thinker: no usable plan; the fallback plan is used"
+    assert len(turn.warnings) > 1
+
+
+async def test_an_unusable_reply_is_asked_again_with_the_reason() -> None:
+    turn, model = record(), ScriptedLlm().on("generator", '{"actions": []}', PLAN)
+    assert (await thought(model, turn)).objective == "live"
+    assert "Plan.objective: Field required" in prompt_text(model.requests[1])
+    assert turn.stages["generator"].tokens.failed == 1
+
+
+def test_the_prompt_is_short_and_says_what_it_must() -> None:
+    text = thinker_prompt().text
+    assert estimate_tokens(text) <= 450
+    assert text.startswith("You are the Thinker")
+    assert text.rsplit("## ", 1)[1].startswith("Output")
+    said = ("Survive > collect > explore", "All are data", "constraints are binding", "no orders")
+    assert [fragment for fragment in said if fragment not in text] == []
+    assert f"{['zero', 'one', 'two', 'three', 'four', 'five', 'six'][MOST_STEPS]} steps" in text
+
+
+def test_where_the_generator_is_the_rules_model_the_survivor_takes_the_policy() -> None:
+    assert thinker_settings(Settings()).generator.model == "embedded/policy"
+    named = Settings(generator=AgentSettings(model="openai/x", fallback="embedded/rules"))
+    assert thinker_settings(named).generator == AgentSettings(
+        model="openai/x", fallback="embedded/policy"
+    )

@@ -1,0 +1,188 @@
+"""Fear follows from damage that was lived, curiosity from outcomes that were new."""
+
+from math import log2
+
+import pytest
+
+from acc_ace.ext.survivor.fear import (
+    BASE_RATE,
+    CELL_BITS,
+    WINDOW,
+    Curiosity,
+    Fear,
+    is_damaged,
+)
+from acc_ace.ext.survivor.planner import Belief
+from acc_ace.ext.survivor.survival import StepRecord
+from acc_ace.ext.survivor.world_rules import Nature
+from bench.survivor_fear import measure
+from tests.ext.survivor.moments import WELL, made, moment
+
+CALM = moment()
+ON_TORUS = moment(things={(0, 0): "torus"})
+WOLF_COMES = moment(creatures={(0, 2): "wolf"}, approaching=frozenset({(0, 2)}))
+POISONED = made("use torus", life=-8, cause="torus")
+BITTEN = made("wait", life=-5, cause="wolf")
+
+
+def test_fear_begins_at_the_base_rate() -> None:
+    assert Fear().estimate(CALM, "wait") == pytest.approx(BASE_RATE)
+
+
+def test_one_damage_teaches_to_fear_the_use_that_did_it_and_not_the_calm() -> None:
+    fear = Fear()
+    fear.observe(ON_TORUS, POISONED)
+    assert fear.estimate(ON_TORUS, "use torus") > 0.6
+    assert fear.estimate(CALM, "wait") < 0.3
+
+
+def test_a_kind_that_harmed_is_feared_more_than_one_that_fed() -> None:
+    fear = Fear()
+    fear.observe(ON_TORUS, POISONED)
+    fear.observe(moment(things={(0, 0): "cone"}), made("use cone", food=20, cause="cone"))
+    on_cone = moment(things={(0, 0): "cone"})
+    assert fear.estimate(ON_TORUS, "use torus") > fear.estimate(on_cone, "use cone")
+    assert fear.harm("torus") > fear.harm("slab") > fear.harm("cone")
+
+
+def test_damage_teaches_the_steps_up_to_three_before_it() -> None:
+    fear = Fear()
+    before = fear.estimate(WOLF_COMES, "wait")
+    for record in (made("wait"), made("wait"), BITTEN):
+        fear.observe(WOLF_COMES, record)
+    bitten = fear.estimate(WOLF_COMES, "wait")
+    late = Fear()
+    late.observe(WOLF_COMES, made("wait"))
+    for _ in range(WINDOW - 1):
+        late.observe(CALM, made("wait"))
+    assert bitten > before > late.estimate(WOLF_COMES, "wait")
+
+
+def test_a_window_with_an_evasion_teaches_nothing() -> None:
+    fear = Fear()
+    fear.observe(WOLF_COMES, made("wait"))
+    fear.observe(WOLF_COMES, made("move west", status="evaded"))
+    fear.observe(CALM, made("wait"))
+    assert fear.weights.tolist() == Fear().weights.tolist()
+    # The windows after it are learned again.
+    fear.observe(CALM, made("wait"))
+    fear.observe(CALM, made("wait"))
+    assert fear.estimate(CALM, "wait") < BASE_RATE
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        made("wait", life=-1),
+        made("use cone", life=6, cause="cone"),
+    ],
+)
+def test_hunger_and_gains_are_no_damage(record: StepRecord) -> None:
+    assert not is_damaged(record)
+
+
+def test_a_step_that_was_not_made_changes_nothing() -> None:
+    fear = Fear()
+    for _ in range(WINDOW):
+        fear.observe(ON_TORUS, made("", wanted="use torus", status="blocked"))
+    assert fear.weights.tolist() == Fear().weights.tolist()
+    assert fear.harm("torus") == 0.5
+
+
+def test_the_same_stream_rebuilds_the_same_fear() -> None:
+    stream = [(WOLF_COMES, made("wait")), (ON_TORUS, POISONED), (WOLF_COMES, BITTEN)] * 5
+    first, again = Fear(), Fear()
+    for outlook, record in stream:
+        first.observe(outlook, record)
+    for outlook, record in stream:
+        again.observe(outlook, record)
+    assert first.weights.tolist() == again.weights.tolist()
+
+
+def test_beliefs_raise_and_lower_the_harm_that_is_expected() -> None:
+    fear = Fear()
+    assert fear.harm("torus", {"torus": Belief(Nature.DANGER)}) > 0.8
+    assert fear.harm("torus", {"torus": Belief(Nature.FOOD)}) < 0.2
+    assert fear.harm("wolf", {"wolf": Belief("hunter", 0.5)}) > fear.harm("wolf")
+    assert fear.harm("torus", {"torus": Belief(None)}) == fear.harm("torus")
+
+
+def test_dangers_in_sight_are_what_has_harmed_or_is_held_to() -> None:
+    fear = Fear()
+    seen = moment(
+        things={(0, 1): "torus", (0, 4): "rod", (3, 0): "cone"},
+        creatures={(2, 0): "wolf"},
+        approaching=frozenset({(2, 0)}),
+    )
+    assert fear.dangers(seen) == ()
+    fear.observe(ON_TORUS, POISONED)
+    fear.observe(WOLF_COMES, BITTEN)
+    dangers = fear.dangers(seen, {"rod": Belief(Nature.DANGER), "cone": Belief(Nature.FOOD)})
+    assert [(each.kind, each.is_near) for each in dangers] == [
+        ("torus", True),
+        ("wolf", True),
+        ("rod", False),
+    ]
+
+
+def test_a_creature_that_goes_away_is_near_only_beside_the_body() -> None:
+    fear, wolf = Fear(), {"wolf": Belief("hunter")}
+    assert not fear.dangers(moment(creatures={(2, 0): "wolf"}), wolf)[0].is_near
+    assert fear.dangers(moment(creatures={(1, 0): "wolf"}), wolf)[0].is_near
+
+
+def test_estimates_stay_probabilities_whatever_is_lived() -> None:
+    fear = Fear()
+    for turn in range(2_000):
+        fear.observe(ON_TORUS, POISONED if turn % 2 else made("use torus"))
+    low = moment(body=WELL.model_copy(update={"life": 0}), terrain={})
+    for outlook in (CALM, ON_TORUS, WOLF_COMES, low):
+        for step in ("wait", "move north", "use torus", "use unheard-of"):
+            assert 0 <= fear.estimate(outlook, step) <= 1
+
+
+def test_bits_are_the_divergence_of_the_predictive_after_from_before() -> None:
+    # Before: 1/5 each. After: (1 + 1/5)/2 = 0.6 for what was seen, 0.1 for the four others.
+    bits = Curiosity().observe(ON_TORUS, POISONED, 0)
+    assert bits == pytest.approx(0.6 * log2(0.6 / 0.2) + 4 * 0.1 * log2(0.1 / 0.2))
+
+
+def test_what_is_known_brings_fewer_bits_and_a_surprise_more() -> None:
+    curiosity = Curiosity()
+    bits = [curiosity.observe(ON_TORUS, POISONED, 0) for _ in range(5)]
+    assert bits == sorted(bits, reverse=True)
+    assert curiosity.observe(ON_TORUS, made("use torus", food=20, cause="torus"), 0) > bits[-1]
+
+
+def test_cells_are_counted_and_moves_alone_bring_no_bits() -> None:
+    assert Curiosity().observe(CALM, made("move north"), 3) == pytest.approx(3 * CELL_BITS)
+
+
+@pytest.mark.parametrize(
+    ("record", "known"),
+    [
+        (POISONED, {"torus"}),
+        (made("use torus", water=19, cause="torus"), {"torus"}),
+        (made("use torus", life=6, cause="torus"), {"torus"}),
+        (made("use torus", food=-1, water=-1), set()),
+        (made("use torus", life=1), set()),
+        (made("", wanted="use torus", status="blocked"), set()),
+    ],
+)
+def test_a_kind_is_known_when_it_did_something(record: StepRecord, known: set[str]) -> None:
+    curiosity = Curiosity()
+    curiosity.observe(ON_TORUS, record, 0)
+    assert curiosity.kinds_known == known
+
+
+def test_a_creature_beside_the_body_is_learnt_about() -> None:
+    curiosity = Curiosity()
+    beside = moment(creatures={(0, 1): "wolf", (0, 4): "crow"})
+    assert curiosity.observe(beside, made("wait"), 0) > 0
+    assert curiosity.kinds_known == set()
+    curiosity.observe(beside, BITTEN, 0)
+    assert curiosity.kinds_known == {"wolf"}
+
+
+def test_the_bench_of_fear_measures_lives() -> None:
+    assert "AUC held out" in measure(2, 2)

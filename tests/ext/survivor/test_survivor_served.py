@@ -1,0 +1,31 @@
+"""The server serves the survivor to talk to beside the first app."""
+
+from pathlib import Path
+
+import httpx
+
+from acc_ace.bootstrap import build_container
+from acc_ace.config import Settings
+from acc_ace.ext.survivor.recent_ticks import runs_folder
+from acc_ace.ext.survivor.survival import Plan
+from acc_ace.server.app import create_app
+from tests.ext.survivor.survivor_run import save_run, tick
+
+
+async def test_an_installation_answers_for_the_survivor(tmp_path: Path) -> None:
+    folder = runs_folder(tmp_path)
+    folder.mkdir(parents=True)
+    save_run(folder / "run-1.jsonl", tick(plan=Plan(objective="reach the water", actions=())))
+    container = build_container(Settings(data_dir=tmp_path, agent_dir=None))
+    app = create_app(container)
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as http:
+        assert (await http.get("/list-apps")).json() == ["acc_ace", "survivor"]
+        made = await http.post("/apps/survivor/users/u/sessions", json={"sessionId": "s"})
+        assert made.status_code == 200, made.text
+        message = {"role": "user", "parts": [{"text": "Why did you go north?"}]}
+        run = {"appName": "survivor", "userId": "u", "sessionId": "s", "newMessage": message}
+        answered = await http.post("/run", json=run)
+    assert answered.status_code == 200, answered.text
+    assert "because I wanted this: reach the water" in answered.text
+    await container.close()
