@@ -6,11 +6,8 @@ connection, stops the endpoint also while it reads a prompt.
 
 import json
 import logging
-import ssl
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from functools import lru_cache
-from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -22,8 +19,7 @@ from google.genai import types
 from pydantic import Field, PrivateAttr, SecretStr
 
 from acc_ace.config import settings
-from acc_ace.core.text.redaction import redact
-from acc_ace.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
+from acc_ace.errors import ModelError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.model_settings import ToolForm
 from acc_ace.models.chat_reply import ChatReply
 from acc_ace.models.chat_request import (
@@ -34,7 +30,8 @@ from acc_ace.models.chat_request import (
     schema_asked,
     told_schema,
 )
-from acc_ace.models.failures import RETRIED_STATUS, status_of
+from acc_ace.models.endpoint import checked_url, http_client, pieces_of
+from acc_ace.models.failures import status_of
 from acc_ace.models.written_tools import read_written, with_written_tools
 
 PREFIX = "openai/"
@@ -210,15 +207,11 @@ class OpenAICompatibleLlm(BaseLlm):
 
     async def _sent(self, client: httpx.AsyncClient, body: Json) -> AsyncIterator[Json]:
         """The JSON objects of a reply: one of a whole completion, many of an event stream."""
+        who = f"model {self.model}"
         async with client.stream("POST", "chat/completions", json=body) as response:
-            await self._require_ok(response)
             streams = "text/event-stream" in response.headers.get("content-type", "")
-            size, unread = 0, bytearray()
-            async for piece in response.aiter_bytes():
-                size += len(piece)
-                if size > MAX_REPLY_BYTES:
-                    text = f"model {self.model} sent more than {MAX_REPLY_BYTES} bytes"
-                    raise ModelOutputError(text)
+            unread = bytearray()
+            async for piece in pieces_of(response, who, most=MAX_REPLY_BYTES):
                 unread += piece
                 *lines, rest = unread.split(b"\n") if streams else [unread]
                 unread = rest
@@ -238,38 +231,14 @@ class OpenAICompatibleLlm(BaseLlm):
             raise ModelOutputError(f"model {self.model} sent JSON that is not an object")
         return value
 
-    async def _require_ok(self, response: httpx.Response) -> None:
-        status = response.status_code
-        if 200 <= status < 300:
-            return
-        text = f"model {self.model} answered HTTP {status}: {await _reported(response)}"
-        kind = ModelUnavailable if status in RETRIED_STATUS or status >= 500 else ModelRefused
-        # The cause carries the headers, among them Retry-After.
-        cause = httpx.HTTPStatusError(text, request=response.request, response=response)
-        raise kind(text) from cause
-
     def _endpoint(self) -> str:
-        url = self.base_url or settings().openai_base_url
-        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
-            raise ConfigError(
-                f"ACC_ACE_OPENAI_BASE_URL: {redact(url)!r} is not an http(s) URL; use one such as "
-                "'http://127.0.0.1:11434/v1'"
-            )
-        return url
+        return checked_url(self.base_url or settings().openai_base_url, "ACC_ACE_OPENAI_BASE_URL")
 
     def _client(self) -> httpx.AsyncClient:
-        # One client a call: it belongs to the running event loop, and agents outlive loops.
         key = self.api_key if self.base_url else settings().openai_api_key
-        headers: dict[str, Any] = (
-            {"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}
-        )
         longest = max(self.first_token_s, self.timeout_s)
-        return httpx.AsyncClient(
-            base_url=self._endpoint().rstrip("/") + "/",
-            headers=headers,
-            timeout=httpx.Timeout(self.timeout_s, read=longest + _LATER_S),
-            verify=_tls(),
-        )
+        limits = httpx.Timeout(self.timeout_s, read=longest + _LATER_S)
+        return http_client(self._endpoint(), key, limits)
 
 
 _TOOL_FORMS: dict[tuple[str, str], ToolForm] = {}
@@ -304,25 +273,3 @@ def _with_tools(body: Json, schema: Json | None, form: ToolForm) -> tuple[Json, 
 
 def _is_rejected(error: ModelError) -> bool:
     return status_of(error.__cause__) in _REJECTED
-
-
-@lru_cache(maxsize=1)
-def _tls() -> ssl.SSLContext:
-    """Certificates, read once: reading them takes longer than a local call."""
-    return httpx.create_ssl_context()
-
-
-async def _reported(response: httpx.Response) -> str:
-    """What an error response says, bounded."""
-    text = ""
-    async for piece in response.aiter_text():
-        text += piece
-        if len(text) > MAX_REPLY_BYTES:
-            break
-    try:
-        body = json.loads(text)
-    except ValueError:
-        body = text
-    error = body.get("error", body) if isinstance(body, dict) else body
-    message = error.get("message", error) if isinstance(error, dict) else error
-    return " ".join(str(message).split())[:300] or response.reason_phrase

@@ -2,26 +2,15 @@
 
 import hashlib
 import json
-import ssl
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 from pydantic import SecretStr
 
 from acc_ace.core.text.duplicates import Vector, unit_vector
-from acc_ace.core.text.redaction import redact
-from acc_ace.errors import (
-    AccAceError,
-    ConfigError,
-    ModelOutputError,
-    ModelRefused,
-    ModelUnavailable,
-    TextRefusedError,
-)
-from acc_ace.models.failures import RETRIED_STATUS
+from acc_ace.errors import ModelOutputError, ModelUnavailable, TextRefusedError
+from acc_ace.models.endpoint import checked_url, http_client, pieces_of
 
 PREFIX = "openai/"
 
@@ -60,17 +49,13 @@ class OpenAIEmbedder:
         dimensions: int | None = None,
         timeout_s: float = 10.0,
     ) -> None:
-        if urlsplit(base_url).scheme not in {"http", "https"} or not urlsplit(base_url).hostname:
-            raise ConfigError(
-                f"ACC_ACE_EMBEDDER__BASE_URL or ACC_ACE_OPENAI_BASE_URL: {redact(base_url)!r} is "
-                "not an http(s) URL; use one such as 'http://127.0.0.1:11434/v1'"
-            )
         self.model = model + _mark(passage_prefix)
         self.dimension: int | None = None
         self._asked_model = model.removeprefix(PREFIX)
         self._query_prefix = query_prefix
         self._passage_prefix = passage_prefix
-        self._base_url = base_url.rstrip("/") + "/"
+        setting = "ACC_ACE_EMBEDDER__BASE_URL or ACC_ACE_OPENAI_BASE_URL"
+        self._base_url = checked_url(base_url, setting)
         self._api_key = api_key
         self._dimensions = dimensions
         self._timeout_s = timeout_s
@@ -98,34 +83,23 @@ class OpenAIEmbedder:
         }
         if self._dimensions:
             body["dimensions"] = self._dimensions
-        # One client a call: it belongs to the running event loop, and embedders outlive loops.
-        async with (
-            self._client() as client,
-            client.stream("POST", "embeddings", json=body) as response,
-        ):
-            reply = await self._read(response)
-        self._require_ok(response, reply)
-        vectors = self._vectors(reply, len(texts))
+        vectors = self._vectors(await self._reply(body), len(texts))
         self.dimension = len(vectors[0])
         return vectors
 
-    async def _read(self, response: httpx.Response) -> bytes:
-        pieces = bytearray()
-        async for piece in response.aiter_bytes():
-            pieces += piece
-            if len(pieces) > MAX_REPLY_BYTES:
-                raise ModelOutputError(f"{self.model} sent more than {MAX_REPLY_BYTES} bytes")
-        return bytes(pieces)
-
-    def _require_ok(self, response: httpx.Response, reply: bytes) -> None:
-        status = response.status_code
-        if 200 <= status < 300:
-            return
-        reported = " ".join(reply[:2_000].decode("utf-8", "replace").split())[:300]
-        text = f"embedder {self.model} answered HTTP {status}: {reported or response.reason_phrase}"
-        # The cause carries the headers, among them Retry-After.
-        cause = httpx.HTTPStatusError(text, request=response.request, response=response)
-        raise _kind(status, reported)(text) from cause
+    async def _reply(self, body: dict[str, Any]) -> bytes:
+        timeout = httpx.Timeout(self._timeout_s)
+        try:
+            async with (
+                http_client(self._base_url, self._api_key, timeout) as client,
+                client.stream("POST", "embeddings", json=body) as response,
+            ):
+                pieces = pieces_of(response, f"embedder {self.model}", most=MAX_REPLY_BYTES)
+                return b"".join([piece async for piece in pieces])
+        except ModelUnavailable as error:
+            if _TOO_LONG in str(error):
+                raise TextRefusedError(str(error)) from error.__cause__
+            raise
 
     def _vectors(self, reply: bytes, expected: int) -> list[Vector]:
         """The vectors in the order of the texts; endpoints may answer in another."""
@@ -144,30 +118,9 @@ class OpenAIEmbedder:
             )
         return vectors
 
-    def _client(self) -> httpx.AsyncClient:
-        key = self._api_key
-        return httpx.AsyncClient(
-            base_url=self._base_url,
-            headers={"Authorization": f"Bearer {key.get_secret_value()}"} if key else {},
-            timeout=self._timeout_s,
-            verify=_tls(),
-        )
-
-
-def _kind(status: int, reported: str) -> type[AccAceError]:
-    if status == 500 and _TOO_LONG in reported:
-        return TextRefusedError
-    return ModelUnavailable if status in RETRIED_STATUS or status >= 500 else ModelRefused
-
 
 def _mark(passage_prefix: str) -> str:
     """Distinguishes vectors of different passage prefixes, as if of two models."""
     if not passage_prefix:
         return ""
     return f"#{hashlib.sha256(passage_prefix.encode('utf-8', 'replace')).hexdigest()[:8]}"
-
-
-@lru_cache(maxsize=1)
-def _tls() -> ssl.SSLContext:
-    """Certificates, read once: reading them takes longer than a local call."""
-    return httpx.create_ssl_context()

@@ -8,13 +8,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import TypeVar
 
-from tenacity import AsyncRetrying, RetryCallState, retry_if_exception
-
 from acc_ace.config import EmbedderSettings
 from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import AccAceError, EmbedderError, ModelError, TextRefusedError
 from acc_ace.memory.artifact_store import Embedder
-from acc_ace.models.failures import MAX_WAIT_S, Failure, NoAnswer, failure_of, status_of
+from acc_ace.models.failures import MAX_WAIT_S, Failure, failure_of, status_of
 
 T = TypeVar("T")
 
@@ -122,49 +120,32 @@ class ResilientEmbedder:
             self._at_once = min(MOST_TEXTS, self._at_once + 1)
 
     async def _persist(self, call: Callable[[], Awaitable[T]]) -> T:
-        retrying = AsyncRetrying(
-            sleep=self._sleep,
-            wait=self._wait,
-            stop=lambda state: state.attempt_number > self._policy.retries,
-            retry=retry_if_exception(_may_help),
-            before_sleep=self._log_retry,
-            reraise=True,
-        )
-        try:
-            return await retrying(self._try, call)
-        except NoAnswer as error:
-            raise _final(error.failure.error, error.__cause__) from error.__cause__
+        """What the call returns, tried as often as the policy allows."""
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                async with asyncio.timeout(self._policy.timeout_s):
+                    return await call()
+            except Exception as error:
+                failure = failure_of(error, model=self.model, role="embedder")
+                if not failure.retriable or tries > self._policy.retries:
+                    raise _final(failure.error, error) from error
+            await self._sleep(self._pause_s(failure, tries))
+            _log.info("embedder_retry model=%s try=%d", self.model, tries)
 
-    async def _try(self, call: Callable[[], Awaitable[T]]) -> T:
-        try:
-            async with asyncio.timeout(self._policy.timeout_s):
-                return await call()
-        except Exception as error:
-            raise NoAnswer(self._sorted(error)) from error
-
-    def _sorted(self, error: Exception) -> Failure:
-        return failure_of(error, model=self.model, role="embedder")
-
-    def _wait(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        asked = error.failure.retry_after_s if isinstance(error, NoAnswer) else None
-        if asked is not None:
-            return min(asked, MAX_WAIT_S)
-        longest = self._policy.backoff_s * 2 ** (state.attempt_number - 1)
+    def _pause_s(self, failure: Failure, tries: int) -> float:
+        """Seconds that the endpoint asks for, or a random time."""
+        if failure.retry_after_s is not None:
+            return min(failure.retry_after_s, MAX_WAIT_S)
+        longest = self._policy.backoff_s * 2 ** (tries - 1)
         return self._rng.uniform(0.0, min(longest, MAX_WAIT_S))
 
-    def _log_retry(self, state: RetryCallState) -> None:
-        _log.info("embedder_retry model=%s try=%d", self.model, state.attempt_number)
 
-
-def _may_help(error: BaseException) -> bool:
-    return isinstance(error, NoAnswer) and error.failure.retriable
-
-
-def _final(error: AccAceError, cause: BaseException | None) -> AccAceError:
+def _final(error: AccAceError, cause: BaseException) -> AccAceError:
     """What the caller gets: one kind of error, unless a setting is at fault."""
     if not isinstance(error, ModelError) or isinstance(error, EmbedderError):
         return error
-    statuses = {status_of(reported) for reported in (cause, cause.__cause__ if cause else None)}
+    statuses = {status_of(reported) for reported in (cause, cause.__cause__)}
     kind = EmbedderError if statuses.isdisjoint(REFUSED_TEXT) else TextRefusedError
     return kind(str(error))
