@@ -1,10 +1,12 @@
-"""The house in numbers: size, files and transactions of a turn, CPU, bytes, start-up.
+"""The house in numbers: what one must read, what a turn calls and writes, and what it costs.
 
     python -m bench.house [--turns 1000] [--plugin-turns 400] [--runs 5] [--only ROW ...] [--json]
 
-Rows: size, trace, cpu, app-bytes, plugin-bytes, startup. Each is measured in a process of its own,
-with default settings over SQLite and models that answer at once. Bytes written are those handed to
-the kernel (`wchar`), in kB of 1,024 bytes; CPU time is that of the process.
+Rows: code, record, rooms, trace, cpu, app-bytes, plugin-bytes, startup. Each is measured in a
+process of its own, with default settings over SQLite and models that answer at once. What a number
+of the first rows counts is said where it is counted: `bench.house_code`, `bench.house_record`,
+`bench.house_profile`, `bench.house_copies`. Bytes written are those handed to the kernel
+(`wchar`), in kB of 1,024 bytes; CPU time is that of the process.
 """
 
 import argparse
@@ -15,11 +17,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from bench import house_code, house_record
 from bench.house_cost import Written, app_bytes, own_cpu, plugin_bytes
-from bench.house_size import size
 from bench.house_startup import startup
-from bench.house_trace import third_turn
-from bench.house_workload import ChangingLlm
+from bench.house_trace import numbers_of_a_turn
 
 FIRST_MARK = 10
 
@@ -32,30 +33,29 @@ class Options(NamedTuple):
     runs: int
 
 
-Cells = dict[str, str]
+Cells = dict[str, str | int]
 """What was measured, and its value, as the table shows both."""
 
 
-def size_row(_options: Options) -> Cells:
-    """Lines, files and the fullest folder of the production code."""
-    found = size()
-    numbers = f"{found.lines:,} / {found.files} / {found.modules} ({found.folder})"
-    return {"lines / files / modules in the largest room": numbers}
+def code_row(_options: Options) -> Cells:
+    """Closures, imports, language tables, tests and code lines."""
+    return {**house_code.numbers()}
+
+
+def record_row(_options: Options) -> Cells:
+    """The record of a running turn."""
+    return {**house_record.numbers()}
+
+
+def rooms_row(_options: Options) -> Cells:
+    """Code lines of each room, the largest first."""
+    rooms = house_code.code_by_room().most_common()
+    return {f"code lines of {room or 'the top'}": lines for room, lines in rooms if lines}
 
 
 def trace_row(_options: Options) -> Cells:
-    """Files that a turn enters, and its transactions."""
-    embedded = asyncio.run(third_turn(None))
-    scripted = asyncio.run(third_turn(ChangingLlm()))
-    return {
-        "files entered by a /v1 turn, embedded / scripted model": (
-            f"{len(embedded.files)} / {len(scripted.files)}"
-        ),
-        "writing transactions of that turn, of all": (
-            f"{len(scripted.writing)} of {scripted.transactions} "
-            f"(over {len(set(scripted.writing))} files)"
-        ),
-    }
+    """What a turn calls and writes, and the copies that it leaves."""
+    return {**asyncio.run(numbers_of_a_turn())}
 
 
 def cpu_row(_options: Options) -> Cells:
@@ -106,7 +106,9 @@ def startup_row(options: Options) -> Cells:
 
 
 ROWS: Mapping[str, Callable[[Options], Cells]] = {
-    "size": size_row,
+    "code": code_row,
+    "record": record_row,
+    "rooms": rooms_row,
     "trace": trace_row,
     "cpu": cpu_row,
     "app-bytes": app_bytes_row,
@@ -156,7 +158,8 @@ def main() -> None:
         cells |= measured
         if not given.json:
             for name, value in measured.items():
-                print(f"| {name} | {value} |", flush=True)
+                shown = f"{value:,}" if isinstance(value, int) else value
+                print(f"| {name} | {shown} |", flush=True)
     if given.json:
         print(json.dumps(cells))
 

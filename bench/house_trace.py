@@ -1,55 +1,33 @@
-"""One `/v1` turn, traced: files of the product that it enters, and transactions that write."""
+"""One `/v1` turn, traced: what it calls, what it writes, and where a sentence then stands."""
 
 import asyncio
 import sqlite3
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import NamedTuple
 
 import httpx
 
-from bench.house_product import ROOT, open_server
-from bench.house_workload import ChangingLlm, inputs
+from bench.house_copies import stores_of
+from bench.house_product import open_server
+from bench.house_profile import Calls, Follower
+from bench.house_workload import RULES, ChangingLlm, inputs
 
-_OTHERS = ("bench", "tests", ".venv")
 _WRITES = ("INSERT", "UPDATE", "DELETE", "REPLACE", "WITH")
 
 
 class Traced(NamedTuple):
-    """What one turn entered and wrote."""
+    """What one turn called and wrote."""
 
-    files: list[str]
+    calls: Calls
+    stores: list[str]
+    """Where the first rule, said in the turn before, stands after it."""
     writing: list[str]
     """The file of each transaction that changed rows."""
     transactions: int
-
-
-class EnteredFiles:
-    """Files in which a function was called while it is on, in threads that start after `watch`."""
-
-    def __init__(self) -> None:
-        self.on = False
-        self.names: set[str] = set()
-
-    def watch(self) -> None:
-        """Follow this thread and every one that starts from now on."""
-        threading.setprofile(self._called)
-        sys.setprofile(self._called)
-
-    def of(self, root: Path) -> list[str]:
-        """The product's files among them."""
-        paths = [Path(name) for name in self.names if name.startswith(f"{root}/")]
-        names = [path.relative_to(root) for path in paths]
-        return sorted(str(name) for name in names if name.parts[0] not in _OTHERS)
-
-    def _called(self, frame: FrameType, event: str, _argument: object) -> None:
-        if self.on and event == "call":
-            self.names.add(frame.f_code.co_filename)
 
 
 class Transactions:
@@ -131,8 +109,8 @@ class _Watched:
 
 async def third_turn(llm: ChangingLlm | None) -> Traced:
     """Take three turns over HTTP and trace the last; without a model, with the embedded one."""
-    files, transactions = EnteredFiles(), Transactions()
-    files.watch()
+    follower, transactions = Follower(), Transactions()
+    follower.watch()
     transactions.watch()
     with tempfile.TemporaryDirectory() as folder:
         app = open_server(Path(folder), llm)
@@ -144,18 +122,35 @@ async def third_turn(llm: ChangingLlm | None) -> Traced:
             said = inputs()
             for number in (1, 2):
                 await _turn(client, llm, number, next(said))
-            with _traced(files, transactions):
+            with _traced(follower, transactions):
                 await _turn(client, llm, 3, next(said))
-    sys.setprofile(None)
-    return Traced(files.of(ROOT), list(transactions.writing), transactions.count)
+        sys.setprofile(None)
+        stores = stores_of(RULES[0], Path(folder))
+    return Traced(follower.calls(), stores, list(transactions.writing), transactions.count)
+
+
+async def numbers_of_a_turn() -> dict[str, int]:
+    """What the turn called, wrote and left, with both engines, by name."""
+    embedded, scripted = await third_turn(None), await third_turn(ChangingLlm())
+    each = {"embedded": embedded, "scripted": scripted}
+    return {
+        **{f"files of a turn, {name}": found.calls.files for name, found in each.items()},
+        **{f"functions of a turn, {name}": found.calls.functions for name, found in each.items()},
+        **{f"calls between rooms, {name}": found.calls.crossings for name, found in each.items()},
+        "stays of a delta": scripted.calls.stays,
+        "returns of a delta": scripted.calls.returns,
+        "stores with a sentence": max(len(embedded.stores), len(scripted.stores)),
+        "transactions that write": len(scripted.writing),
+        "transactions": scripted.transactions,
+    }
 
 
 @contextmanager
-def _traced(files: EnteredFiles, transactions: Transactions) -> Iterator[None]:
+def _traced(follower: Follower, transactions: Transactions) -> Iterator[None]:
     transactions.begin()
-    files.on = True
+    follower.on = True
     yield
-    files.on = False
+    follower.on = False
     transactions.settle()
 
 
