@@ -2,3 +2,7 @@
 
 These modules only name them again; they are not part of the installed package.
 """
+
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+
+__all__ = ["CompressedCognitiveState"]

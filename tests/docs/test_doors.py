@@ -57,7 +57,7 @@ def test_every_name_of_a_contract_is_behind_a_door() -> None:
         shown.setdefault(inside.__name__, set()).update(door.__all__)
     for module, names in shown.items():
         path = ROOT / "agents" / f"{module.replace('.', '/')}.py"
-        assert names == _defined(path), module
+        assert _defined(path) <= names, module
 
 
 def _source(door: Path) -> str:
@@ -74,9 +74,9 @@ def _source(door: Path) -> str:
 
 def test_the_door_of_the_settings_is_complete() -> None:
     inside = importlib.import_module("acc_ace.config")
-    assert config.__all__ == inside.__all__
+    assert {*inside.__all__, "Config"} == set(config.__all__)
     assert _defined(ROOT / "agents/acc_ace/config.py") <= set(config.__all__)
-    assert all(getattr(config, each) is getattr(inside, each) for each in config.__all__)
+    assert all(getattr(config, each) is getattr(inside, each) for each in inside.__all__)
 
 
 def test_the_door_of_the_server_is_the_server() -> None:

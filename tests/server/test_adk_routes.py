@@ -61,7 +61,9 @@ async def test_run_takes_the_same_turn_as_v1(http: httpx.AsyncClient) -> None:
 
 async def test_session_state_holds_our_two_keys_only(http: httpx.AsyncClient) -> None:
     await http.post("/run", json=message(RULE))
-    assert set((await http.get(SESSION)).json()["state"]) == {"ccs"}
+    first = (await http.get(SESSION)).json()["state"]
+    assert set(first) == {"ccs", "app:playbook"}
+    assert first["app:playbook"]["bullets"] == []
     await http.post("/run", json=message("No, that is wrong: the server is db-02."))
     state = (await http.get(SESSION)).json()["state"]
     assert set(state) == {"ccs", "app:playbook"}

@@ -199,9 +199,10 @@ async def test_no_event_and_no_state_holds_a_copy_of_the_playbook(
 async def test_a_session_shows_the_playbook_that_its_store_holds(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    held: list[object] = [None]
+    empty = {"version": 0, "bullets": []}
+    held: list[object] = [empty]
 
-    async def playbook(app: str) -> object | None:
+    async def playbook(app: str) -> object:
         assert app == "shop"
         if not held:
             raise StoreError("the playbook cannot be read")
@@ -211,7 +212,7 @@ async def test_a_session_shows_the_playbook_that_its_store_holds(
         SqliteDatabase(tmp_path / "memory.db"), owns_database=True, playbook=playbook
     )
     await started(service)
-    assert await state(service) == OURS
+    assert await state(service) == {**OURS, PLAYBOOK: empty}
     held[0] = LEARNED[PLAYBOOK]
     assert await state(service) == {**OURS, **LEARNED}
     held.clear()
@@ -468,6 +469,8 @@ async def test_patch_and_post_of_adk_cannot_forge_our_state(adk: httpx.AsyncClie
     patched = await adk.patch(f"{url}/s-1", json={"state_delta": {**FORGED, "colour": "blue"}})
     assert patched.status_code == 200
     read = (await adk.get(f"{url}/s-1")).json()
+    playbook = read["state"].pop(PLAYBOOK)
+    assert (playbook["version"], playbook["bullets"]) == (0, [])
     assert read["state"] == {"colour": "blue"}
 
 

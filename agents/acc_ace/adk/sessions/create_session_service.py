@@ -63,8 +63,7 @@ def _playbook(container: Container) -> ReadPlaybook | None:
     if container.settings.playbook_scope == "user":
         return None
 
-    async def read(app: str) -> object | None:
-        stored = await container.playbooks.load(PlaybookScope(app))
-        return stored.to_state() if stored.version else None
+    async def read(app: str) -> object:
+        return (await container.playbooks.load(PlaybookScope(app))).to_state()
 
     return read

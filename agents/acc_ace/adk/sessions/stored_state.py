@@ -19,11 +19,8 @@ from acc_ace.core.schemas.state import INPUT_AUTHORITY, JUDGEMENT, PERSISTED, PL
 from acc_ace.errors import StoreError
 from acc_ace.storage.sql_rows import Rows, marks
 
-ReadPlaybook = Callable[[str], Awaitable[object | None]]
-"""The playbook of an app as session.state shows it; None before anything is learned.
-
-Raises StoreError.
-"""
+ReadPlaybook = Callable[[str], Awaitable[object]]
+"""An app's playbook as session.state shows it, an empty one included. Raises StoreError."""
 
 _CLIENT = "user"
 _SHARED = ("app:", "temp:")
@@ -69,8 +66,7 @@ def take_projection(event: Event) -> dict[str, Any]:
 async def shown_playbook(read: ReadPlaybook, app: str) -> dict[str, Any]:
     """The playbook of an app for session.state; nothing if it cannot be read: turns load it too."""
     try:
-        shown = await read(app)
-        return {} if shown is None else {PLAYBOOK: shown}
+        return {PLAYBOOK: await read(app)}
     except StoreError as error:
         _log.warning("playbook_not_shown app=%s: %s", app, error)
         return {}

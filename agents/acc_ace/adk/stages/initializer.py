@@ -65,6 +65,7 @@ class StateInitializer(ContentlessStage):
         await TurnLifecycle(self._container).open(record, turn_input, begin=bootstrap)
         _warn_of_other_memory(record)
         hand_on(ctx, keys.USER_QUERY, turn_input)
+        ctx.session.state.setdefault(keys.GROUND_TRUTH, None)
 
 
 def _judged(ctx: InvocationContext, at: datetime) -> tuple[Feedback, ...]:
