@@ -26,7 +26,7 @@ class Pin(NamedTuple):
 
 PINS: Final = {
     "closure of plugin, modules": Pin(173, 120),
-    "closure of plugin, lines": Pin(30_985, 24_000),
+    "closure of plugin, lines": Pin(30_982, 24_000),
     "closure of controller, modules": Pin(181, 120),
     "closure of controller, lines": Pin(31_801, 24_000),
     "closure of commit_gate, modules": Pin(42, 25),
@@ -37,9 +37,9 @@ PINS: Final = {
     "modules that write it": Pin(18, 4),
     "imports from core into ext": Pin(24, 0),
     "language tables": Pin(585, 250),
-    "deep tests": Pin(189, 60),
-    "code lines": Pin(44_552, 42_500),
-    "code lines of the core": Pin(25_588, 23_500),
+    "deep tests": Pin(188, 60),
+    "code lines": Pin(44_335, 42_500),
+    "code lines of the core": Pin(25_585, 23_500),
     "modules that the plugin loads": Pin(204, 150),
     "lines of the longest file": Pin(453, 300),
     "modules of the fullest room": Pin(20, 18),

@@ -45,12 +45,7 @@ def test_every_reason_of_curation_is_in_the_table() -> None:
 
 def test_every_command_is_in_the_table() -> None:
     commands = _section("Commands")
-    missing = {
-        name
-        for name in _commands("playbook")
-        | {f"branch {name}" for name in _commands("playbook", "branch")}
-        if not re.search(rf"`{name}\b", commands)
-    }
+    missing = {name for name in _commands("playbook") if not re.search(rf"`{name}\b", commands)}
 
     assert missing == set()
 

@@ -62,7 +62,6 @@ SHOWN = [
     (("playbook", "stats"), "version"),
     (("playbook", "export"), LESSON),
     (("playbook", "review", "--list"), "nothing is pending review"),
-    (("playbook", "branch", "list"), ""),
     (("jobs", "list"), "no learning jobs"),
     (("memory", "list"), "no documents"),
 ]

@@ -144,7 +144,7 @@ def test_rollback_restores_the_content_as_a_new_version(taught: CommandLine) -> 
         (("export", "--format", "pdf"), "one of markdown, json, jsonl, ace"),
         (("import", "nowhere.md"), "cannot be read"),
         (("show", "--branch", "none"), "none"),
-        (("branch", "create", "a b"), "cannot name a branch"),
+        (("show", "--branch", "a b"), "cannot name a branch"),
         (("show", "--user", "a\nb"), "--user"),
     ],
 )
@@ -276,18 +276,6 @@ def test_a_hostile_file_is_screened(taught: CommandLine, tmp_path: Path) -> None
     assert "Count the retries before you give up." in bullets(taught).values()
 
 
-def test_a_branch_is_tried_promoted_and_dropped(taught: CommandLine) -> None:
-    assert "no branches" in playbook(taught, "branch", "list").out
-    assert playbook(taught, "branch", "create", "try").code == 0
-    playbook(taught, "edit", "b-00001", "--content", "Drain it twice.", "--branch", "try")
-    assert bullets(taught)["b-00001"] == "Drain the node before a restart."
-    assert "main, version 1" in playbook(taught, "branch", "list").out
-    assert playbook(taught, "branch", "promote", "try").code == 0
-    assert bullets(taught)["b-00001"] == "Drain it twice."
-    assert playbook(taught, "branch", "drop", "try").code == 0
-    assert playbook(taught, "branch", "drop", "try").code == 2
-
-
 def test_refine_says_what_it_would_do_before_it_does(taught: CommandLine) -> None:
     twins = [
         {"type": "ADD", "section": "restarts", "content": "Back up the database before upgrades."},
@@ -296,7 +284,7 @@ def test_refine_says_what_it_would_do_before_it_does(taught: CommandLine) -> Non
     playbook(taught, "apply", "-", stdin=json.dumps({"operations": twins[:1]}))
     file = {"skills": {"x-00009": {"id": "x-00009", **twins[1]}}}
     file["skills"]["x-00009"].pop("type")
-    playbook(taught, "import", "-", "--branch", "main", stdin=json.dumps(file))
+    playbook(taught, "import", "-", stdin=json.dumps(file))
     before = bullets(taught)
     dry = playbook(taught, "refine", "--dry-run")
     assert bullets(taught) == before

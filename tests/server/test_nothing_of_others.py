@@ -31,7 +31,7 @@ AIKOS: Final = {
     **{"session": SESSION, "session_id": SESSION, "user": "aiko", "user_id": "aiko"},
     **{"app_name": "acc_ace", "turn": "1", "version": "1", "version_id": "0", "id": "c-0001"},
     **{"artifact_id": f"turn:{SESSION}:1", "artifact_name": "me.txt", "bullet_id": "b-00001"},
-    **{"seq": "1", "job": "{job}", "path": "me", "test_name": "t", "eval_set_id": "e"},
+    **{"seq": "1", "path": "me", "test_name": "t", "eval_set_id": "e"},
     **{"eval_case_id": "c", "eval_result_id": "r", "event_id": "e"},
 }
 BOBS: Final = {**AIKOS, "session": "bobs", "session_id": "bobs", "user": "bob", "user_id": "bob"}
@@ -93,7 +93,6 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /v1/playbook/apply": LESSON,
     "POST /v1/playbook/rollback": {"version": 0},
     "POST /v1/playbook/import": "## work\n\n- changed\n",
-    "POST /v1/playbook/branches": {"name": "mine"},
     "PUT /v1/memory/artifacts/{artifact_id:path}": {"content": "changed"},
     "PUT /v1/memory/documents": "changed",
     "POST /survivor/settings": {"paused": True},
@@ -101,8 +100,8 @@ BODIES: Final[Mapping[str, object]] = {
 }
 BODILESS: Final = (
     *("/v1/sessions/{session}/undo", "/v1/sessions/{session}/reset", "/v1/playbook/refine"),
-    *("/v1/playbook/bullets/{bullet_id}/restore", "/v1/playbook/branches/promote"),
-    *("/v1/playbook/held/{seq}/apply", "/v1/playbook/held/{seq}/dismiss", "/v1/jobs/{job}/retry"),
+    "/v1/playbook/bullets/{bullet_id}/restore",
+    *("/v1/playbook/held/{seq}/apply", "/v1/playbook/held/{seq}/dismiss"),
     "/survivor/step",
 )
 CLOSED: Final = ("/dev/", "/config/", "/agent-identity/")
@@ -115,7 +114,6 @@ class House(NamedTuple):
     app: FastAPI
     aiko: httpx.Client
     bob: httpx.Client
-    job: str
 
     def routes(self, *, reading: bool) -> list[Served]:
         """Those that read, or that write."""
@@ -124,7 +122,7 @@ class House(NamedTuple):
 
     def path(self, route: Served, values: Mapping[str, str]) -> str:
         """The path with values for its parameters."""
-        return route.at({**values, "job": self.job})
+        return route.at(values)
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +134,7 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
         httpx.Client(base_url=url, headers=headers("bob"), timeout=60, limits=FRESH) as bob,
     ):
         patch.setattr("acc_ace.cockpit.timeline.HEARTBEAT_S", 0.1)
-        job = aiko.get("/v1/jobs").json()["items"][0]["id"]
-        yield House(app, aiko, bob, job)
+        yield House(app, aiko, bob)
 
 
 def answer(client: httpx.Client, method: str, path: str, **options: Any) -> str:
@@ -190,7 +187,7 @@ def test_no_route_shows_anything_of_another(house: House) -> None:
 
 def test_ones_own_answers_name_nobody_else(house: House) -> None:
     for route in house.routes(reading=True):
-        if "aiko" not in route.at({**BOBS, "job": "j"}):
+        if "aiko" not in route.at(BOBS):
             query = {"name": "bobs.md"} if "name" in NEEDED.get(route.path, {}) else {}
             sent = with_needed(route, {"params": query})
             shown = answer(house.bob, "GET", house.path(route, BOBS), **sent)

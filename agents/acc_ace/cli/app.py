@@ -55,7 +55,6 @@ app.add_typer(
             "acc_ace.cli.playbook.read_commands",
             "acc_ace.cli.playbook.change_commands",
             "acc_ace.cli.playbook.review",
-            "acc_ace.cli.playbook.branch_commands",
         ),
         help="Inspect and manage the playbook of lessons.",
         no_args_is_help=True,

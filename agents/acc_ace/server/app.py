@@ -155,7 +155,6 @@ _ROUTERS: Final = (
     chat_routes.apps_router,
     rule_routes.router,
     playbook_changes.router,
-    status_routes.jobs_router,
     memory_routes.router,
     artifact_routes.router,
     memory_routes.documents_router,

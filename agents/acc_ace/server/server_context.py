@@ -14,7 +14,6 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.core.playbook.playbook_service import PlaybookService
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant
 from acc_ace.core.schemas.playbook import StoredPlaybook
@@ -189,23 +188,17 @@ Whose = Annotated[
     Literal["app", "user"] | None,
     Query(description="The app's shared playbook, or your own (default: the one turns use)."),
 ]
-BranchName = Annotated[str | None, Query(max_length=64, description="Branch (default: main).")]
 
 _ETAG: Final = re.compile(r'(?:W/)?"?v?(\d{1,9})"?')
 
 
-def get_reader(
-    context: Context, app: App, user: User, scope: Whose = None, branch: BranchName = None
-) -> PlaybookService:
+def get_reader(context: Context, app: App, user: User, scope: Whose = None) -> PlaybookService:
     """The playbook that the request names, to look at."""
     settings = context.container.settings
     whose = scope or settings.playbook_scope
-    name = "" if branch is None or branch == MAIN else branch
-    if name:
-        check_branch_name(name)
     return PlaybookService(
         context.container.playbooks,
-        PlaybookScope(app, user if whose == "user" else None, name),
+        PlaybookScope(app, user if whose == "user" else None),
         person=user,
         limits=settings.limits,
         clock=context.container.clock,
@@ -255,9 +248,3 @@ Expected = Annotated[int | None, Depends(get_expected)]
 def set_etag(response: Response, stored: StoredPlaybook) -> None:
     """Put the version into the response's ETag."""
     response.headers["ETag"] = f'"v{stored.version}"'
-
-
-def required_branch(service: PlaybookService) -> None:
-    """Raise InputError for the main branch."""
-    if not service.scope.branch:
-        raise InputError("give a branch name")

@@ -12,7 +12,6 @@ from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import ExitCode, json_line, line_console, stdout_console
 from acc_ace.cli.playbook.playbook_tables import edit_view, steps_view
 from acc_ace.cli.playbook.playbook_target import (
-    Branch,
     BulletId,
     Json,
     PlaybookTarget,
@@ -42,7 +41,6 @@ def apply(
     *,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
 ) -> None:
     """Apply delta batches from a file. Each passes the Curator's checks."""
 
@@ -59,7 +57,7 @@ def apply(
                 print(json_line(done), flush=True)
         return succeeded
 
-    succeeded = with_playbook(PlaybookTarget(user, branch, app_name), work)
+    succeeded = with_playbook(PlaybookTarget(user, app=app_name), work)
     raise typer.Exit(ExitCode.OK if succeeded else ExitCode.BAD_INPUT)
 
 
@@ -69,12 +67,11 @@ def pin(
     *,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Protect a bullet from automatic changes."""
     done = with_playbook(
-        PlaybookTarget(user, branch, app_name), lambda service: service.pin(bullet, pinned=True)
+        PlaybookTarget(user, app=app_name), lambda service: service.pin(bullet, pinned=True)
     )
     report(done, as_json=as_json, said=f"{bullet} is pinned: protected from automatic changes")
 
@@ -85,12 +82,11 @@ def unpin(
     *,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Allow automatic changes to a bullet again."""
     done = with_playbook(
-        PlaybookTarget(user, branch, app_name), lambda service: service.pin(bullet, pinned=False)
+        PlaybookTarget(user, app=app_name), lambda service: service.pin(bullet, pinned=False)
     )
     report(done, as_json=as_json, said=f"{bullet} is not pinned")
 
@@ -103,14 +99,13 @@ def edit(
     section: Annotated[str | None, typer.Option(help="New section.")] = None,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Reword a bullet or move it to another section."""
     if content is None and section is None:
         raise InputError("give --content TEXT, --section NAME, or both")
     done = with_playbook(
-        PlaybookTarget(user, branch, app_name),
+        PlaybookTarget(user, app=app_name),
         lambda service: service.edit(bullet, content=content, section=section),
     )
     after = done.stored.playbook.get(bullet)
@@ -124,12 +119,11 @@ def restore(
     *,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Restore an archived, removed or merged bullet."""
     done = with_playbook(
-        PlaybookTarget(user, branch, app_name), lambda service: service.restore(bullet)
+        PlaybookTarget(user, app=app_name), lambda service: service.restore(bullet)
     )
     report(done, as_json=as_json, said=f"{bullet} was restored")
 
@@ -140,12 +134,11 @@ def rollback(
     *,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Restore the content of an earlier version, as a new version."""
     done = with_playbook(
-        PlaybookTarget(user, branch, app_name), lambda service: service.rollback(version)
+        PlaybookTarget(user, app=app_name), lambda service: service.rollback(version)
     )
     report(done, as_json=as_json, said=f"restored the content of version {version}")
 
@@ -158,7 +151,6 @@ def refine(
     ] = False,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Merge duplicates, archive stale and harmful bullets, and enforce budgets."""
@@ -169,7 +161,7 @@ def refine(
         return await refinery.refine(service.scope, service.context(), dry_run=dry_run)
 
     _report_refined(
-        with_playbook(PlaybookTarget(user, branch, app_name), work),
+        with_playbook(PlaybookTarget(user, app=app_name), work),
         dry_run=dry_run,
         as_json=as_json,
     )
@@ -188,14 +180,13 @@ def import_file(
     ] = None,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Import lessons from a file; each passes the Curator's checks."""
     incoming = read(_text(source), _form(form))
     report(
         with_playbook(
-            PlaybookTarget(user, branch, app_name), lambda service: service.import_bullets(incoming)
+            PlaybookTarget(user, app=app_name), lambda service: service.import_bullets(incoming)
         ),
         as_json=as_json,
     )

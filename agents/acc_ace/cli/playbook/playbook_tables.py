@@ -10,10 +10,9 @@ from rich.text import Text
 from acc_ace.cli.output import Lines, printable
 from acc_ace.core.playbook.delta_log import BulletHistory
 from acc_ace.core.playbook.lesson_index import Hit
-from acc_ace.core.playbook.playbook_merge import MAIN
 from acc_ace.core.playbook.playbook_service import PlaybookEdit
 from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.delta import Branch, DeltaResult, DeltaStatus, PlaybookVersion, RefineStep
+from acc_ace.core.schemas.delta import DeltaResult, DeltaStatus, PlaybookVersion, RefineStep
 from acc_ace.core.schemas.playbook import DeltaRecord
 
 _COLOURS = {"+": "green", "-": "red", "~": "yellow", "#": "underline"}
@@ -52,22 +51,6 @@ def versions_view(versions: Sequence[PlaybookVersion]) -> RenderableType:
             "?" if version.bullets is None else str(version.bullets),
             (version.digest or "?")[:_DIGEST],
             counts,
-        )
-    return table
-
-
-def branches_view(branches: Sequence[Branch]) -> RenderableType:
-    """The branches other than main."""
-    if not branches:
-        return Text("no branches; create one with 'playbook branch create NAME'")
-    table = _table("branch", "version", "bullets", "forked from")
-    for branch in branches:
-        parent = "deleted" if branch.parent is None else branch.parent or MAIN
-        table.add_row(
-            printable(branch.scope.branch),
-            str(branch.version),
-            str(branch.bullets),
-            f"{parent}, version {branch.parent_version}",
         )
     return table
 

@@ -13,7 +13,7 @@ from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import print_items, stdout_console
 from acc_ace.cli.playbook.change_commands import report
 from acc_ace.cli.playbook.playbook_tables import edit_view, held_view
-from acc_ace.cli.playbook.playbook_target import Branch, Json, PlaybookTarget, User, with_playbook
+from acc_ace.cli.playbook.playbook_target import Json, PlaybookTarget, User, with_playbook
 from acc_ace.core.playbook.lesson_index import contradicted
 from acc_ace.core.playbook.playbook_service import PAGE, PlaybookService
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
@@ -39,11 +39,10 @@ def review(
     ] = None,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Review pending changes interactively."""
-    place = PlaybookTarget(user, branch, app_name)
+    place = PlaybookTarget(user, app=app_name)
     if apply_one is not None:
         done = with_playbook(place, lambda service: service.approve(apply_one))
         report(done, as_json=as_json)

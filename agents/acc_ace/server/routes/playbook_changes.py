@@ -13,8 +13,8 @@ from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
 from acc_ace.errors import InputError
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
-from acc_ace.server.routes.playbook_views import BranchView, ChangeView, RefineView
-from acc_ace.server.server_context import Context, Editor, Expected, required_branch, set_etag
+from acc_ace.server.routes.playbook_views import ChangeView, RefineView
+from acc_ace.server.server_context import Context, Editor, Expected, set_etag
 
 __all__ = ["router"]
 
@@ -41,17 +41,6 @@ class RollbackRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     version: int = Field(ge=0, le=MOST_VERSIONS)
-
-
-class BranchRequest(BaseModel):
-    """A branch to begin."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str = Field(min_length=1, max_length=64)
-    version: int | None = Field(
-        default=None, ge=0, le=MOST_VERSIONS, description="Version to start from."
-    )
 
 
 def _body(description: str, *media_types: str) -> dict[str, Any]:
@@ -171,32 +160,6 @@ async def approve(service: Editor, response: Response, seq: Seq) -> ChangeView:
 async def dismiss(service: Editor, response: Response, seq: Seq) -> ChangeView:
     """Turn a held operation down."""
     return _reported(await service.dismiss(seq), response)
-
-
-@router.post("/branches", summary="Create a branch", status_code=201, responses=_CHANGES)
-async def create_branch(service: Editor, body: BranchRequest) -> BranchView:
-    """Create a branch from a version (default: the current one) of the playbook or of `branch`."""
-    await service.store.fork(service.scope, body.name, by=service.author, version=body.version)
-    found = await service.store.branches(service.scope._replace(branch=""))
-    return BranchView.of(next(item for item in found if item.scope.branch == body.name))
-
-
-@router.post("/branches/promote", summary="Promote a branch", responses=_CHANGES)
-async def promote(service: Editor, response: Response, expected: Expected) -> ChangeView:
-    """Make the bullets of `branch` those of the main playbook."""
-    required_branch(service)
-    stored = await service.store.promote(
-        service.scope, by=service.author, expected_version=expected
-    )
-    return _reported(PlaybookEdit(stored, []), response)
-
-
-@router.delete("/branches", summary="Delete a branch", status_code=204, responses=_CHANGES)
-async def drop_branch(service: Editor) -> None:
-    """Delete `branch` with its log."""
-    required_branch(service)
-    await service.store.load(service.scope)
-    await service.store.drop(service.scope)
 
 
 def _reported(done: PlaybookEdit, response: Response) -> ChangeView:

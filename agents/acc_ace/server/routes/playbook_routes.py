@@ -9,7 +9,6 @@ from acc_ace.core.playbook.formats.file_form import Form
 from acc_ace.core.playbook.formats.playbook_file import write
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_views import (
-    BranchView,
     BulletHistoryView,
     Delta,
     DeltaPage,
@@ -127,15 +126,6 @@ async def read_held(
     records = await service.held(limit=limit, before=before)
     items = [HeldDelta.of(record, user=user, decides=True) for record in records]
     return HeldPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
-
-
-@router.get("/branches", summary="List branches", responses=documented(401, 403, 404, 422, 503))
-async def read_branches(service: Reader) -> list[BranchView]:
-    """The branches besides the main one."""
-    return [
-        BranchView.of(branch)
-        for branch in await service.store.branches(service.scope._replace(branch=""))
-    ]
 
 
 @router.get(

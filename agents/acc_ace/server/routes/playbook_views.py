@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field
 from acc_ace.core.playbook.playbook_size import content_stats
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.delta import (
-    Branch,
     DeltaOperation,
     DeltaResult,
     DeltaStatus,
@@ -153,22 +152,6 @@ class RefineView(BaseModel):
     dry_run: bool
     steps: list[RefineStep]
     unmet: list[str] = Field(description="Budgets that pinned bullets alone exceed.")
-
-
-class BranchView(BaseModel):
-    """A branch of the playbook."""
-
-    name: str
-    version: int
-    digest: str
-    bullets: int
-    parent: str | None = Field(description="'' is main; null if it was deleted.")
-    parent_version: int
-
-    @classmethod
-    def of(cls, branch: Branch) -> Self:
-        """The view of a branch."""
-        return cls.model_validate({**dict(branch), "name": branch.scope.branch})
 
 
 def seen_by(user: str, bullet: Bullet) -> Bullet:
