@@ -14,7 +14,7 @@ import random
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 import pytest
 from google.adk.sessions import InMemorySessionService
@@ -25,7 +25,7 @@ from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import RuleScope
 from acc_ace.core.schemas.report import TurnReport
-from tests.fakes.fake_openai import fake_openai, says
+from tests.fakes.fake_openai import Kind, fake_openai, says, with_tool
 from tests.fakes.loopback import HttpReply, Received
 
 # Read now: no test sees a setting of the developer.
@@ -141,6 +141,22 @@ def any_value(schema: Mapping[str, Any], shared: Mapping[str, Any], rng: random.
             return rng.randint(schema.get("minimum", 0), schema.get("maximum", 9))
         case _:
             return None
+
+
+@pytest.mark.parametrize("kind", get_args(Kind))
+async def test_a_turn_uses_a_tool_whatever_the_endpoint_can(kind: Kind) -> None:
+    def calculates(received: Received) -> HttpReply:
+        return with_tool(received.body, kind, "calculate", {"expression": "6*7"}, "Some 40.")
+
+    with fake_openai(kind=kind) as endpoint:
+        endpoint.script(0, calculates, says('{"final_answer": "It is 42."}'))
+        async with talk(endpoint.base_url, ["generator"]) as conversation:
+            report = await conversation.turn(KEY, "What is 6*7?")
+        assert "42" in str(endpoint.requests[1].body["messages"][-1])
+    assert ([call["name"] for call in report.tool_calls], report.answer) == (
+        ["calculate"],
+        "It is 42.",
+    )
 
 
 @pytest.mark.soak

@@ -83,6 +83,7 @@ def test_thinking_is_sent_in_the_words_of_the_model(
         ("embedded/rules", "temperature", 0.2, "takes no temperature"),
         ("embedded/rules", "thinking", "low", "takes no thinking"),
         ("embedded/rules", "seed", 1, "takes no seed"),
+        ("gemini-3.5-flash", "first_token_timeout_s", 9, "takes no first_token_timeout_s"),
     ],
 )
 def test_option_that_a_model_refuses_is_an_error_of_the_start_that_names_the_setting(

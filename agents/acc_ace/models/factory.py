@@ -172,13 +172,13 @@ def priced_names(models: Iterable[BaseLlm]) -> set[str]:
     return {model.model for each in behind for model in each if model is not None}
 
 
-_OPTIONS = ("thinking", "temperature", "top_p", "seed", "safety")
+_OPTIONS = ("thinking", "temperature", "top_p", "seed", "safety", "first_token_timeout_s")
 
 _TAKES: dict[Kind, frozenset[str]] = {
     "embedded": frozenset(),
-    "gemini": frozenset(_OPTIONS),
+    "gemini": frozenset(_OPTIONS) - {"first_token_timeout_s"},
     "openai-compatible": frozenset(_OPTIONS) - {"safety"},
-    "litellm": frozenset(_OPTIONS) - {"safety"},
+    "litellm": frozenset(_OPTIONS) - {"safety", "first_token_timeout_s"},
 }
 """The options that a kind of model has."""
 
