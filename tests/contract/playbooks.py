@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from acc_ace.core.playbook.playbook_merge import Author
 from acc_ace.core.playbook.playbook_store import PlaybookStore
-from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.bullet import Origin
-from acc_ace.core.schemas.delta import DeltaStatus
-from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
+from schemas.base import PlaybookScope
+from schemas.bullet import Bullet, Origin
+from schemas.delta import DeltaStatus
+from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from tests.contract.values import record
 from tests.fakes.clock import START
 

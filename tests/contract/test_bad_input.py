@@ -5,11 +5,11 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from acc_ace.core.schemas.artifact import Recall
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import ToolResult
 from acc_ace.errors import InputError
 from acc_ace.storage.create_stores import Stores
+from schemas.artifact import Recall
+from schemas.base import SessionKey
+from schemas.interaction import ToolResult
 from tests.contract.values import (
     KEY,
     OTHER_USER,

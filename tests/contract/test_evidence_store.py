@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from acc_ace.core.schemas.interaction import Outcome, ToolCall, ToolResult
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.sql_evidence import SqlEvidenceStore
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from schemas.interaction import Outcome, ToolCall, ToolResult
 from tests.contract.values import KEY, OTHER_APP, OTHER_SESSION, OTHER_USER, interaction
 
 T = TypeVar("T")

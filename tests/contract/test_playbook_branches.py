@@ -3,10 +3,10 @@
 import pytest
 
 from acc_ace.core.playbook.playbook_merge import MOST_BRANCHES
-from acc_ace.core.schemas.base import PlaybookScope, Tenant
-from acc_ace.core.schemas.delta import DeltaKind
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.storage.create_stores import Stores
+from schemas.base import PlaybookScope, Tenant
+from schemas.delta import DeltaKind
 from tests.contract.playbooks import BY, SHARED, add, archive, commit, merge
 from tests.contract.values import record
 

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from acc_ace.config import Settings
 from acc_ace.core.playbook.formats.playbook_file import read
-from acc_ace.core.schemas.base import PlaybookScope, Tenant
-from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.delta import DeltaStatus
-from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import StoreError
 from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.playbooks.export_folders import count_files, directories_of, name_of
 from acc_ace.storage.playbooks.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
+from config import Settings
+from schemas.base import PlaybookScope, Tenant
+from schemas.bullet import Bullet
+from schemas.delta import DeltaStatus
+from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from tests.contract import playbooks
 from tests.contract.playbooks import BY, SHARED
 from tests.contract.values import record

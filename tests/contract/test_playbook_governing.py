@@ -7,13 +7,13 @@ import pytest
 from acc_ace.core.playbook.formats.file_form import Form
 from acc_ace.core.playbook.formats.playbook_file import read, write
 from acc_ace.core.playbook.playbook_service import MOST_IMPORTED, PlaybookService
-from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.storage.create_stores import Stores
+from schemas.base import PlaybookScope
+from schemas.bullet import Bullet
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from schemas.limits import Limits
+from schemas.playbook import Playbook
 from tests.fakes.clock import FixedClock
 
 SCOPE = PlaybookScope("shop")

@@ -4,11 +4,12 @@ import asyncio
 
 import pytest
 
-from acc_ace.core.schemas.base import PlaybookScope, Tenant
-from acc_ace.core.schemas.delta import DeltaStatus
-from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import ConflictError, NotFoundError, PlaybookError
 from acc_ace.storage.create_stores import Stores
+from schemas.base import PlaybookScope, Tenant
+from schemas.bullet import Bullet
+from schemas.delta import DeltaStatus
+from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from tests.contract.values import record
 
 SHARED = PlaybookScope("shop")

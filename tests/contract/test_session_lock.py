@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.config import Settings
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import SessionBusyError
 from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
+from config import Settings
+from schemas.base import SessionKey
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
 from tests.fakes.clock import FixedClock
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.core.schemas.base import PlaybookScope, SessionKey
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import ConflictError, CorruptStoreError, InputError, StoreError
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
@@ -19,6 +17,8 @@ from acc_ace.storage.sql_journal import SqlJournal
 from acc_ace.storage.sql_rows import on_connection
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from schemas.base import PlaybookScope, SessionKey
+from schemas.playbook import Playbook
 from tests.contract.values import KEY, artifact, asking, entry, interaction, record
 
 JUNK = b"this is not a database, whatever its name says" * 100

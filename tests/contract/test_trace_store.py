@@ -6,13 +6,13 @@ import zlib
 
 import pytest
 
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart, TurnTrace
 from acc_ace.errors import CorruptStoreError
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.sql_traces import KEPT_TURNS
 from acc_ace.unit_of_work import Write
+from schemas.base import SessionKey
+from schemas.report import TokenUse
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
 from tests.fakes.place import Place
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import StoreError
 from acc_ace.storage.prompt_history import history_path
+from config import ROLES
+from schemas.base import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm

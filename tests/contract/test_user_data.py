@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
+from acc_ace import Container, Conversation
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant
+from config import ROLES, Settings
+from schemas.base import PlaybookScope, SessionKey, Tenant
 from tests.contract.user_data import UNTIL_SNAPSHOT, Database, fill, mark, marks, opened
 from tests.contract.values import KEY, OTHER_APP, OTHER_USER, artifact
 from tests.fakes.residue import residue

@@ -4,11 +4,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from acc_ace.config import ROLES
-from acc_ace.container import Container
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace import Container, Conversation
 from acc_ace.errors import ConflictError, StoreError
+from config import ROLES
+from schemas.base import SessionKey, Tenant
 from tests.contract.values import KEY, OTHER_USER, artifact, entry, interaction
 from tests.fakes.clock import START
 from tests.fakes.place import Place

@@ -6,12 +6,10 @@ import pytest
 from google.adk.events import Event, EventActions
 from google.adk.sessions import BaseSessionService
 
+from acc_ace import Container, Conversation, build_container
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.base import SessionKey
+from config import ROLES, Settings
+from schemas.base import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 

@@ -14,18 +14,18 @@ from google.adk.events import Event, EventActions
 from google.adk.sessions import BaseSessionService
 from google.genai import types
 
+from acc_ace import Container
 from acc_ace.adk.artifact_services import open_artifacts
-from acc_ace.config import Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
-from acc_ace.core.schemas.commit import ConstraintPin, RuleScope
-from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart, TurnTrace
 from acc_ace.ext.postgres.schema import SCHEMA
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.turn.spending import Spending
+from config import Settings
+from schemas.base import Authority, PlaybookScope, SessionKey, Tenant
+from schemas.commit import ConstraintPin, RuleScope
+from schemas.report import TokenUse
 from tests.contract.playbooks import BY, add, commit
 from tests.contract.values import artifact, entry, interaction, record
 from tests.ext.postgres import residue_postgres as postgres_residue

@@ -3,13 +3,15 @@
 from datetime import timedelta
 from typing import Any
 
-from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.core.schemas.ccs import empty_ccs
-from acc_ace.core.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, TurnInput
-from acc_ace.core.schemas.playbook import Bullet, DeltaRecord
+from schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from schemas.base import SessionKey, Tenant
+from schemas.bullet import Bullet
+from schemas.ccs import empty_ccs
+from schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from schemas.delta import DeltaKind, DeltaStatus
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, TurnInput
+from schemas.playbook import DeltaRecord
 from tests.fakes.clock import START
 
 KEY = SessionKey("shop", "aiko", "s-1")

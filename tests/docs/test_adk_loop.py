@@ -9,11 +9,11 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import Outcome
+from acc_ace import build_container
 from acc_ace.pipeline import APP_NAME, build_app
+from config import ROLES, Settings
+from schemas.base import SessionKey
+from schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm
 
 ROOT = Path(__file__).parents[2]

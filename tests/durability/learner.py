@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 
 from acc_ace.core.playbook.curation.curation_record import CurationContext
 from acc_ace.core.playbook.playbook_store import PlaybookStore
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import ConflictError
 from acc_ace.turn.learning_step import apply_batch
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from schemas.limits import Limits
 from tests.durability.opening import SCOPE, playbook_store
 
 BATCH = 10

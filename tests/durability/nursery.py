@@ -22,8 +22,9 @@ from functools import partial
 from acc_ace.core.playbook.delta_log import replay
 from acc_ace.core.playbook.playbook_store import PlaybookStore
 from acc_ace.core.playbook.playbook_versions import digest_of, pieces_of
-from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
-from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook
+from schemas.bullet import Bullet
+from schemas.delta import DeltaKind, DeltaStatus
+from schemas.playbook import DeltaRecord, Playbook
 from tests.durability.opening import SCOPE, playbook_store
 
 BATCH = 6

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from acc_ace.core.playbook.playbook_store import PlaybookStore
-from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from schemas.base import PlaybookScope
 
 SCOPE = PlaybookScope("shop")
 

@@ -18,13 +18,11 @@ from google.adk.sessions import BaseSessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.genai import types
 
+from acc_ace import BoundedMemoryPlugin, build_container, build_model
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.bootstrap import build_container
-from acc_ace.config import load_settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.models.factory import build_model
-from acc_ace.plugin import BoundedMemoryPlugin
+from config import load_settings
+from schemas.base import SessionKey
 from tests.durability.acting_tool import restart
 from tests.durability.slow_model import words
 

@@ -8,15 +8,14 @@ from pathlib import Path
 from google.adk.events import Event
 from google.adk.sessions import BaseSessionService
 
+from acc_ace import Container, build_container
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import CommitKind, JournalEntry
-from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolStart
 from acc_ace.memory.artifact_store import ArtifactListing
+from config import Settings
+from schemas.artifact import Artifact
+from schemas.base import SessionKey
+from schemas.commit import CommitKind, JournalEntry
+from schemas.interaction import Interaction, Outcome, ToolStart
 from tests.durability.slow_model import answer, server, words
 
 _ALL = 10_000

@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from acc_ace.bootstrap import build_container
+from acc_ace import AccController, build_container
 from acc_ace.cli import names, options
 from acc_ace.cli.app import main
-from acc_ace.config import Settings
-from acc_ace.controller import AccController
 from acc_ace.conversation import APP_NAME
+from config import Settings
 
 
 class Ended(NamedTuple):

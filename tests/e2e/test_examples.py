@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 import yaml
 
-from acc_ace.bootstrap import build_container
+from acc_ace import build_container
 from acc_ace.cockpit.demo import TALKS, Demo, load_talk
-from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
+from config import Settings
+from schemas.base import SessionKey
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 KEYS = {

@@ -19,12 +19,12 @@ from typing import Any, NamedTuple, get_args
 import pytest
 from google.adk.sessions import InMemorySessionService
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import EMBEDDED_MODEL, ROLES, AgentSettings, Role, Settings
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import RuleScope
-from acc_ace.core.schemas.report import TurnReport
+from config import EMBEDDED_MODEL, ROLES, AgentSettings, Role, Settings
+from schemas.base import SessionKey
+from schemas.commit import RuleScope
+from schemas.report import TurnReport
 from tests.fakes.fake_openai import Kind, fake_openai, says, with_tool
 from tests.fakes.loopback import HttpReply, Received
 

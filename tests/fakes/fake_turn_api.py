@@ -5,10 +5,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
-from acc_ace.core.schemas.ccs import empty_ccs
-from acc_ace.core.schemas.commit import (
+from acc_ace.errors import AccAceError, InputError, NotFoundError
+from schemas.artifact import Artifact
+from schemas.base import Authority, SessionKey, Tenant
+from schemas.ccs import empty_ccs
+from schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
@@ -16,10 +17,10 @@ from acc_ace.core.schemas.commit import (
     JournalEntry,
     RuleScope,
 )
-from acc_ace.core.schemas.interaction import Attachment
-from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
-from acc_ace.core.schemas.reflection import Judgement
-from acc_ace.core.schemas.report import (
+from schemas.interaction import Attachment
+from schemas.playbook import Playbook, StoredPlaybook
+from schemas.reflection import Judgement
+from schemas.report import (
     CONFIRMATION,
     Answer,
     AnswerChunk,
@@ -32,7 +33,6 @@ from acc_ace.core.schemas.report import (
     TurnReport,
     WaitingCall,
 )
-from acc_ace.errors import AccAceError, InputError, NotFoundError
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 

@@ -11,11 +11,11 @@ from fastapi import FastAPI
 from google.adk.agents import LlmAgent
 from pydantic import SecretStr
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.core.schemas.base import SessionKey
+from acc_ace import build_container
 from acc_ace.ext.survivor.survival import Plan
 from acc_ace.server.app import create_app
+from config import Settings
+from schemas.base import SessionKey
 from tests.ext.survivor.survivor_run import save_run, tick
 from tests.fakes.loopback import served
 from tests.fakes.scripted_llm import ScriptedLlm

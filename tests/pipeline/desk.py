@@ -16,15 +16,13 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
+from acc_ace import BoundedMemoryPlugin, Container, build_container
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
-from acc_ace.bootstrap import build_container
 from acc_ace.clock import Clock
-from acc_ace.config import GuardMode, Role, Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import Interaction
-from acc_ace.core.schemas.report import TurnDone, TurnEvent, TurnReport
-from acc_ace.plugin import BoundedMemoryPlugin
+from config import GuardMode, Role, Settings
+from schemas.base import SessionKey
+from schemas.interaction import Interaction
+from schemas.report import TurnDone, TurnEvent, TurnReport
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey("desk", "ops", "s1")

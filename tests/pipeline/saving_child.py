@@ -4,12 +4,12 @@ import asyncio
 import sys
 from pathlib import Path
 
-from acc_ace.config import Settings
 from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
-from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.storage.create_stores import create_stores
+from config import Settings
+from schemas.base import PlaybookScope
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from schemas.limits import Limits
 from tests.fakes.clock import START, FixedClock
 
 SCOPE = PlaybookScope("shop")

@@ -6,12 +6,11 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions import InMemorySessionService
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
+from acc_ace import Container, build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import Authority, SessionKey
-from acc_ace.core.schemas.report import TurnEvent, TurnReport
+from config import ROLES, Settings
+from schemas.base import Authority, SessionKey
+from schemas.report import TurnEvent, TurnReport
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey(APP_NAME, "ops", "s1")

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace import build_container
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import StoreError
+from config import ROLES, Settings
+from schemas.base import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm
 
 

@@ -14,18 +14,16 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.adk.sessions.sqlite_session_service import SqliteSessionService
 
+from acc_ace import Container, Conversation, build_container
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import ModelUnavailable, StoreError
 from acc_ace.memory.artifact_store import ArtifactListing
 from acc_ace.pipeline import sequence
 from acc_ace.storage.sql_rows import on_connection
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.unit_of_work import Write
+from config import ROLES, Settings
+from schemas.interaction import Outcome
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import Reply, ScriptedLlm, call
 from tests.pipeline.desk import KEY as DESK

@@ -7,26 +7,25 @@ import pytest
 from google.adk.models import BaseLlm
 from pydantic import SecretStr
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Role, Settings
-from acc_ace.container import Container
-from acc_ace.controller import AccController
+from acc_ace import AccController, Container, build_container
 from acc_ace.core.playbook.curation.curation_record import CurationContext
-from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
-from acc_ace.core.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
-from acc_ace.core.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.core.schemas.commit import CommittedState
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
-from acc_ace.core.schemas.qualification import QualificationReason
-from acc_ace.core.schemas.reflection import Judgement
-from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import InputError, ModelUnavailable, StoreError
 from acc_ace.turn.algorithm import require
 from acc_ace.turn.learning_step import apply_batch
 from acc_ace.turn.session_changes import Rollback
 from acc_ace.turn.turn_record import TurnRecord
 from acc_ace.unit_of_work import Write
+from config import ROLES, Role, Settings
+from schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from schemas.base import Authority, PlaybookScope, SessionKey, Tenant
+from schemas.ccs import CompressedCognitiveState, empty_ccs
+from schemas.commit import CommittedState
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from schemas.generation import GeneratorOutput
+from schemas.interaction import TurnInput
+from schemas.qualification import QualificationReason
+from schemas.reflection import Judgement
+from schemas.report import TokenUse
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import seen

@@ -10,17 +10,16 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.genai import types
 
+from acc_ace import Container, build_container
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES
-from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import ConflictError, SessionBusyError
 from acc_ace.pipeline import build_app
 from acc_ace.turn.ports import SessionLock
 from acc_ace.turn.session_changes import delete_session
+from config import ROLES
+from schemas.base import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.lock_watch import asked_for
 from tests.fakes.place import Place

@@ -2,15 +2,13 @@
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.container import Container
-from acc_ace.controller import AccController
-from acc_ace.core.schemas.base import Authority, SessionKey
-from acc_ace.core.schemas.commit import CommitKind, RuleScope
-from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace import AccController, Container, build_container
 from acc_ace.errors import ConstraintBudgetError, ForbiddenError, InputError
 from acc_ace.turn.rule_service import RuleService
+from config import Settings
+from schemas.base import Authority, SessionKey
+from schemas.commit import CommitKind, RuleScope
+from schemas.interaction import TurnInput
 from tests.fakes.scripted_llm import ScriptedLlm
 
 GOAL = "Survive first, then collect, then explore."

@@ -6,20 +6,13 @@ from typing import Any
 import pytest
 from google.adk.sessions import InMemorySessionService
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, AgentSettings, Role, Settings
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.ccs import CCS_FIELDS
-from acc_ace.core.schemas.report import (
-    Answer,
-    AnswerChunk,
-    StageFinished,
-    TurnDone,
-    TurnEvent,
-    TurnReport,
-)
 from acc_ace.errors import ConfigError, ModelError, ModelOutputError, ModelRefused, ModelUnavailable
+from config import ROLES, AgentSettings, Role, Settings
+from schemas.base import SessionKey
+from schemas.ccs import CCS_FIELDS
+from schemas.report import Answer, AnswerChunk, StageFinished, TurnDone, TurnEvent, TurnReport
 from tests.fakes.fake_gemini import (
     FakeGemini,
     blocked_prompt,

@@ -15,16 +15,16 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 from pydantic import BaseModel
 
-from acc_ace.config import AgentSettings, Role, Settings
-from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.core.schemas.delta import DeltaBatch
-from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.qualification import RelevanceBatch
-from acc_ace.core.schemas.reflection import Reflection
+from acc_ace import build_model
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
-from acc_ace.models.factory import build_model
 from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import ResilientLlm, answered_by
+from config import AgentSettings, Role, Settings
+from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from schemas.delta import DeltaBatch
+from schemas.generation import GeneratorOutput
+from schemas.qualification import RelevanceBatch
+from schemas.reflection import Reflection
 from tests.fakes.fake_gemini import (
     THOUGHT_TOKENS,
     FakeGemini,

@@ -4,13 +4,13 @@ import pytest
 from google.adk.runners import InMemoryRunner
 from google.genai import types
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.state import INPUT_AUTHORITY
 from acc_ace.errors import InputError
 from acc_ace.pipeline import build_app
+from config import ROLES, Settings
+from schemas.base import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import Talk, settings
 

@@ -6,11 +6,10 @@ from collections.abc import AsyncIterator
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.config import ROLES
-from acc_ace.controller import AccController
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.interaction import Outcome
+from acc_ace import AccController, Conversation
 from acc_ace.errors import InputError, ModelUnavailable, SessionBusyError
+from config import ROLES
+from schemas.interaction import Outcome
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 from tests.pipeline.talk import KEY, Talk, settings

@@ -8,14 +8,13 @@ from typing import Any
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.artifact import RecallQuery
+from acc_ace import Conversation, build_container
 from acc_ace.core.text.quoted_spans import own_sentences
 from acc_ace.core.text.rules import rule_detection
 from acc_ace.memory.ranking import SearchQuery, fitted, search_query
 from acc_ace.storage import sql_artifacts
+from config import Settings
+from schemas.artifact import RecallQuery
 from tests.pipeline.talk import KEY
 
 LONG = " ".join(f"Batch {number} of the night went well." for number in range(400))

@@ -10,17 +10,18 @@ from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.adk.answer_feedback import learning_roles
-from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import Authority, PlaybookScope
-from acc_ace.core.schemas.delta import DeltaStatus
-from acc_ace.core.schemas.playbook import Bullet, DeltaRecord
-from acc_ace.core.schemas.reflection import MAX_FEEDBACK, Judgement
 from acc_ace.errors import InputError, ModelRefused, ModelUnavailable, NotFoundError
 from acc_ace.ext.background.job_execution import Learner
 from acc_ace.ext.background.learning_budget import Meter
 from acc_ace.ext.embedded.roles.reflector import reflect as embedded_reflect
 from acc_ace.turn.feedback_record import feedback_job
+from config import ROLES, Settings
+from schemas.base import Authority, PlaybookScope
+from schemas.bullet import Bullet
+from schemas.delta import DeltaStatus
+from schemas.playbook import DeltaRecord
+from schemas.reflection import MAX_FEEDBACK, Judgement
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 from tests.pipeline.desk import KEY as DESK

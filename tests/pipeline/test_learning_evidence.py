@@ -8,18 +8,19 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.genai import types
 
-from acc_ace.config import ROLES, Settings
+from acc_ace import build_model
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.commit import CommittedState
-from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
-from acc_ace.core.schemas.reflection import Judgement
-from acc_ace.core.schemas.report import ReportedDelta, StageStarted
 from acc_ace.errors import InputError
-from acc_ace.models.factory import build_model
 from acc_ace.pipeline import build_app
 from acc_ace.turn.reflection_step import TurnOutcome, evidence_of
+from config import ROLES, Settings
+from schemas.base import Authority
+from schemas.bullet import Bullet
+from schemas.commit import CommittedState
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, ToolResult, TurnInput
+from schemas.reflection import Judgement
+from schemas.report import ReportedDelta, StageStarted
 from tests.fakes.default_replies import default_reply, prompt_text, read_tagged
 from tests.pipeline.talk import KEY, Talk, seen
 

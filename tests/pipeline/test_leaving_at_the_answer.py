@@ -16,15 +16,14 @@ from google.adk.sessions import InMemorySessionService, Session
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
+from acc_ace import Container, build_container
 from acc_ace.adk.bounded_turn import BoundedTurn
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import ModelUnavailable
 from acc_ace.pipeline import build_app
+from config import ROLES, Settings
+from schemas.base import SessionKey
+from schemas.interaction import Outcome
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import Reply, ScriptedLlm

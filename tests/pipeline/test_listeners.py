@@ -10,12 +10,12 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.report import Answer, StageFinished, TurnDone, TurnEvent
 from acc_ace.pipeline import build_app
+from config import ROLES, Settings
+from schemas.base import SessionKey
+from schemas.report import Answer, StageFinished, TurnDone, TurnEvent
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.talk import KEY
 

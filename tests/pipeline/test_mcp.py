@@ -13,9 +13,9 @@ from google.adk.tools.base_toolset import BaseToolset
 
 from acc_ace.adk.mcp_toolsets import mcp_toolsets
 from acc_ace.adk.tools import GuardedToolset
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import ConfigError
 from acc_ace.turn.turn_record import TurnRecords
+from schemas.base import SessionKey
 from tests.fakes.scripted_llm import call
 from tests.pipeline.talk import Talk, seen, settings
 

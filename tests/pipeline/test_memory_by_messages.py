@@ -6,8 +6,6 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.message import Message, MessageRole
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ModelError
 from acc_ace.ext.strategies import (
@@ -18,6 +16,8 @@ from acc_ace.ext.strategies import (
     summarised,
 )
 from acc_ace.turn.structured_call import Reply, load_prompts
+from schemas.base import Authority
+from schemas.message import Message, MessageRole
 from tests.fakes.clock import START
 
 BUDGET = 300

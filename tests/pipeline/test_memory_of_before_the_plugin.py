@@ -10,11 +10,10 @@ from google.adk.plugins import BasePlugin
 from google.adk.runners import Runner
 from google.genai import types
 
+from acc_ace import BoundedMemoryPlugin, Container
 from acc_ace.adk.artifact_services import memory_service
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.container import Container
-from acc_ace.plugin import BoundedMemoryPlugin
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 

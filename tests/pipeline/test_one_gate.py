@@ -12,12 +12,12 @@ from google.adk.tools.load_memory_tool import LoadMemoryTool
 from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.genai import types
 
+from acc_ace import AccController
 from acc_ace.adk.artifact_services import memory_service
 from acc_ace.clock import SystemClock
-from acc_ace.controller import AccController
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import Authority, Tenant
-from acc_ace.core.schemas.interaction import Attachment, TurnInput
+from schemas.artifact import Artifact
+from schemas.base import Authority, Tenant
+from schemas.interaction import Attachment, TurnInput
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY as DESK
 from tests.pipeline.desk import Desk, whole

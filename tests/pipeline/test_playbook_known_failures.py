@@ -11,19 +11,19 @@ from typing import Any
 
 import pytest
 
-from acc_ace.config import Settings
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.core.playbook.refine.refine_plan import refine
-from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaStatus
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
-from acc_ace.core.schemas.reflection import BulletTag
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ModelUnavailable
 from acc_ace.ext.lab.learning_plan import predict
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.turn.structured_call import Reply, parser
+from config import Settings
+from schemas.base import PlaybookScope
+from schemas.delta import DeltaBatch, DeltaStatus
+from schemas.limits import Limits
+from schemas.playbook import Playbook
+from schemas.reflection import BulletTag
 from tests.fakes.clock import START, FixedClock
 from tests.pipeline.talk import Talk
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
 from acc_ace.core.playbook.playbook_merge import Author
-from acc_ace.core.schemas.base import PlaybookScope, Tenant
 from acc_ace.storage.create_stores import create_stores
+from config import Settings
+from schemas.base import PlaybookScope, Tenant
 from tests.contract.playbooks import add, merge
 from tests.fakes.clock import START, FixedClock
 from tests.pipeline.talk import Talk

@@ -7,11 +7,11 @@ from google.adk.events import Event
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from acc_ace.config import Settings
 from acc_ace.core.schemas import state as keys
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.errors import ModelUnavailable
+from config import Settings
+from schemas.base import Authority
+from schemas.commit import CommittedState
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import KEY, Desk, text_of, unquoted, whole
 

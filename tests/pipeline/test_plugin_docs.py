@@ -10,11 +10,10 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.apps import App
 
-from acc_ace import errors
+from acc_ace import BoundedMemoryPlugin, errors
 from acc_ace.adk.stages.tool_loop import WHOLE_CHARS
 from acc_ace.bootstrap import process_container
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.plugin import BoundedMemoryPlugin
+from schemas.limits import Limits
 from tests.fakes.scripted_llm import ScriptedLlm
 
 HOW_TO = (Path(__file__).parents[2] / "docs" / "how-to" / "plugin.md").read_text(encoding="utf-8")

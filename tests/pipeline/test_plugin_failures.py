@@ -18,12 +18,8 @@ from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
+from acc_ace import BoundedMemoryPlugin, build_container
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import CommitKind
-from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome
 from acc_ace.errors import (
     InputTooLargeError,
     MemoryBypassedError,
@@ -31,8 +27,12 @@ from acc_ace.errors import (
     SessionBusyError,
     StoreError,
 )
-from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.unit_of_work import Write
+from config import Settings
+from schemas.base import SessionKey
+from schemas.commit import CommitKind
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, Outcome
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, whole
 from tests.pipeline.talk import settings

@@ -15,15 +15,12 @@ from google.adk.runners import InMemoryRunner, Runner
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
+from acc_ace import BoundedMemoryPlugin, Container, build_container, build_model
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
-from acc_ace.bootstrap import build_container
-from acc_ace.config import AgentSettings, Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.errors import ConfigError, ModelUnavailable
-from acc_ace.models.factory import build_model
-from acc_ace.plugin import BoundedMemoryPlugin
+from config import AgentSettings, Settings
+from schemas.base import SessionKey
+from schemas.interaction import Interaction
 from tests.fakes.default_replies import default_reply
 from tests.fakes.fake_gemini import fake_gemini
 from tests.fakes.scripted_llm import ScriptedLlm, call

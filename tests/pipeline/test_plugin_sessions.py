@@ -15,15 +15,12 @@ from google.adk.sessions.sqlite_session_service import SqliteSessionService
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from acc_ace import BoundedMemoryPlugin, Container, build_container, build_model
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.container import Container
-from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from config import Settings
 from tests.fakes.fake_gemini import fake_gemini, says
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, result_of, text_of, unquoted, whole, with_note

@@ -4,11 +4,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from acc_ace.core.schemas.artifact import RecallQuery
-from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import ConflictError, ModelUnavailable, NotFoundError, StoreError
 from acc_ace.turn.transcript import messages_of
 from acc_ace.unit_of_work import Write
+from schemas.artifact import RecallQuery
+from schemas.interaction import Outcome
 from tests.fakes.place import Place
 from tests.pipeline.test_session_life import KEY, Life
 

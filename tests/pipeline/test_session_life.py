@@ -10,14 +10,14 @@ from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 
+from acc_ace import build_container
 from acc_ace.adk.session_lifecycle import RETRY_S
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Role
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.artifact import ArtifactKind
-from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.errors import ModelUnavailable, StoreError
+from config import ROLES, Role
+from schemas.artifact import ArtifactKind
+from schemas.base import Authority, SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.place import Place
 from tests.fakes.residue import residue

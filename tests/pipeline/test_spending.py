@@ -8,19 +8,18 @@ from google.adk.agents import LlmAgent
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+from acc_ace import AccController, build_container
 from acc_ace.adk.answer_feedback import learning_roles
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.controller import AccController
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.core.schemas.cost import REPLAY, SessionCost
-from acc_ace.core.schemas.reflection import Judgement
-from acc_ace.core.schemas.report import TurnReport
 from acc_ace.errors import ConfigError, ModelRefused, NotFoundError, SpendingCeilingError
 from acc_ace.ext.background.job_execution import Learner
 from acc_ace.ext.background.learning_budget import Meter
 from acc_ace.ext.background.learning_job import LearningJob
+from config import ROLES, Settings
+from schemas.base import SessionKey, Tenant
+from schemas.cost import REPLAY, SessionCost
+from schemas.reflection import Judgement
+from schemas.report import TurnReport
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm, text_content
 from tests.pipeline.desk import KEY as DESK_KEY

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.report import ToolFinished
 from acc_ace.errors import ConfigError, ModelOutputError
 from acc_ace.models.response_shape import declarations_of
+from schemas.artifact import Artifact
+from schemas.base import Authority
+from schemas.report import ToolFinished
 from tests.fakes.scripted_llm import Script, call, calls
 from tests.pipeline.talk import KEY, Talk, seen, settings
 

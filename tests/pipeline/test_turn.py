@@ -2,12 +2,12 @@
 
 import pytest
 
-from acc_ace.conversation import Conversation
+from acc_ace import Conversation
 from acc_ace.core.schemas import state as keys
-from acc_ace.core.schemas.base import Authority, SessionKey
-from acc_ace.core.schemas.commit import CommittedState
-from acc_ace.core.schemas.report import StageFinished, StageStarted
 from acc_ace.errors import InputError, InputTooLargeError
+from schemas.base import Authority, SessionKey
+from schemas.commit import CommittedState
+from schemas.report import StageFinished, StageStarted
 from tests.pipeline.desk import unquoted
 from tests.pipeline.talk import KEY, Talk, seen, settings
 

@@ -12,13 +12,13 @@ from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.genai import types
 
+from acc_ace import build_container
 from acc_ace.adk.bounded_turn import BoundedTurn
 from acc_ace.adk.session_lifecycle import SessionMaintenance
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Role, Settings
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.pipeline import build_app
+from config import ROLES, Role, Settings
+from schemas.base import SessionKey
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY as DESK

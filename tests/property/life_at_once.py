@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import Literal
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import Outcome
+from acc_ace import Conversation, build_container
 from acc_ace.errors import AccAceError, ConflictError, NotFoundError, SessionBusyError
+from config import ROLES
+from schemas.base import SessionKey
+from schemas.interaction import Outcome
 from tests.property.life_model import words_in
 from tests.property.life_promises import Told, Version
 from tests.property.life_world import SAYS, World

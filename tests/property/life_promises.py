@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from acc_ace import Container
 from acc_ace.adk.artifact_services import memory_service
-from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.core.schemas.commit import JournalEntry
-from acc_ace.core.schemas.interaction import Interaction, Outcome
+from schemas.base import SessionKey, Tenant
+from schemas.commit import JournalEntry
+from schemas.interaction import Interaction, Outcome
 from tests.property.life_model import LifeModel, words_in
 
 USERS = ("aiko", "ben")

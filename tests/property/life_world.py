@@ -6,13 +6,13 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Literal
 
+from acc_ace import build_container
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.core.schemas.report import Answer
 from acc_ace.errors import AccAceError, NotFoundError
+from config import ROLES, Settings
+from schemas.base import SessionKey, Tenant
+from schemas.report import Answer
 from tests.fakes.clock import FixedClock
 from tests.fakes.residue import residue
 from tests.property.failing_stores import FailingStores, Fault

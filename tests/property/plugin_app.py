@@ -25,17 +25,16 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
+from acc_ace import BoundedMemoryPlugin, build_container
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import ModelUnavailable
 from acc_ace.models.response_shape import role_of
-from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from config import Settings
+from schemas.base import SessionKey
+from schemas.limits import Limits
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import calls, recorded, text_content
 

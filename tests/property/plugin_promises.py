@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.core.schemas.artifact import RecallQuery
-from acc_ace.core.schemas.commit import CommitKind, CommittedState, JournalEntry
-from acc_ace.core.schemas.interaction import Interaction, Outcome
 from acc_ace.core.schemas.state import CCS, PERSISTED
 from acc_ace.core.text.prompt import ccs_tokens
 from acc_ace.ext.embedded.views import state_of
+from schemas.artifact import RecallQuery
+from schemas.commit import CommitKind, CommittedState, JournalEntry
+from schemas.interaction import Interaction, Outcome
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.property.plugin_app import KEY, WAITING_TOOLS, PlannedApp
 from tests.property.plugin_world import Run, Waiting

@@ -12,21 +12,15 @@ from acc_ace.core.gates.commands import Amend, AnswerQuestion, Forget, parse_com
 from acc_ace.core.gates.commit_gate import GateResult, commit
 from acc_ace.core.gates.constraints import MOST_NEW, MOST_QUESTIONS
 from acc_ace.core.gates.references import Evidence
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
-from acc_ace.core.schemas.commit import (
-    ChangeKind,
-    CommittedState,
-    CompressorReply,
-    ConstraintPin,
-    RuleChange,
-)
-from acc_ace.core.schemas.interaction import Attachment, TurnInput
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.normalize import neutralise, one_line
 from acc_ace.core.text.prompt import ccs_tokens, render_ccs
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ConstraintBudgetError, ModelOutputError
+from schemas.base import Authority
+from schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
+from schemas.commit import ChangeKind, CommittedState, CompressorReply, ConstraintPin, RuleChange
+from schemas.interaction import Attachment, TurnInput
+from schemas.limits import Limits
 
 BAN_EN = "Never restart db-01 during business hours."
 BAN_JA = "営業時間内は再起動禁止。"

@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.rules.goal_detection import detect_goal
 from acc_ace.core.text.rules.rule_changes import detect_changes, unmatched_release
 from acc_ace.core.text.rules.rule_detection import detect_rules
 from acc_ace.core.text.sentences import split_clauses, split_sentences
+from schemas.base import Authority
+from schemas.commit import ConstraintPin
 
 _JOINTS = (
     " and ",

@@ -8,17 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.core.schemas.interaction import (
-    GeneratorOutput,
-    Interaction,
-    ToolCall,
-    ToolResult,
-    TurnInput,
-)
-from acc_ace.core.schemas.message import Message, MessageRole
 from acc_ace.errors import InputTooLargeError, ModelUnavailable
 from acc_ace.ext.strategies import estimated, sliding_window, summarised
 from acc_ace.turn.transcript import messages_of
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, ToolCall, ToolResult, TurnInput
+from schemas.message import Message, MessageRole
 from tests.fakes.clock import START
 
 WORDS = st.text("ab 日本.", max_size=60)

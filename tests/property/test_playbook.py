@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate, tag
 from acc_ace.core.playbook.delta_log import replay
 from acc_ace.core.playbook.selection import select_bullets
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
-from acc_ace.core.schemas.reflection import BulletTag
 from acc_ace.core.text.redaction import find_sensitive, redact
 from acc_ace.core.text.tokens import estimate_tokens
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from schemas.limits import Limits
+from schemas.playbook import Playbook
+from schemas.reflection import BulletTag
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 LINE = re.compile(r"\[(?P<id>[^\]]+)\] helpful=\d+ harmful=\d+ :: ")

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from acc_ace.core.playbook.formats.file_form import Form
 from acc_ace.core.playbook.formats.playbook_file import form_of, read, write
-from acc_ace.core.schemas.bullet import Bullet, Origin
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import InputError
+from schemas.bullet import Bullet, Origin
+from schemas.playbook import Playbook
 
 EXACT = (Form.MARKDOWN, Form.JSON, Form.JSONL)
 

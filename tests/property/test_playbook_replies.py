@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate, tag
 from acc_ace.core.playbook.delta_log import replay
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaStatus
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
-from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.text.redaction import find_sensitive
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ModelOutputError
 from acc_ace.turn.structured_call import parser
+from schemas.delta import DeltaBatch, DeltaStatus
+from schemas.limits import Limits
+from schemas.playbook import Playbook
+from schemas.reflection import Reflection
 from tests.fakes.examples import examples
 
 REPLIES_IN_AN_EXAMPLE: Final = 20

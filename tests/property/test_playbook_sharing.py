@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
 from acc_ace.core.playbook.sharing_gate import generalise
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.redaction import find_sensitive
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from schemas.limits import Limits
+from schemas.playbook import Playbook
 
 given_names = st.sampled_from(
     ["Aiko", "Mariko", "Bjørn", "Zoë", "O'Neill", "Jean-Luc", "田中", "佐藤花子"]

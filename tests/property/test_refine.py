@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 
 from acc_ace.core.playbook.delta_log import replay
 from acc_ace.core.playbook.refine.refine_plan import Refined, refine
-from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.duplicates import alike, contrary, lesson_of, same
 from acc_ace.core.text.lessons.reading import terms_of_lesson
 from acc_ace.core.text.tokens import estimate_tokens
+from schemas.bullet import Bullet
+from schemas.playbook import Playbook
 from tests.unit.refine.values import AT, context
 
 PIECES = (

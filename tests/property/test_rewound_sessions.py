@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from schemas.base import SessionKey
 from tests.fakes.examples import examples
 from tests.fakes.postgres_server import PostgresServer
 

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acc_ace.core.playbook.playbook_store import PlaybookStore
-from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.delta import DeltaStatus
-from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from schemas.base import PlaybookScope
+from schemas.delta import DeltaStatus
+from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from tests.contract.values import record
 from tests.fakes.examples import examples
 from tests.fakes.stores import InMemoryPlaybookStore

@@ -30,11 +30,11 @@ from google.genai import types
 
 import services
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.state import CCS, GENERATOR_OUTPUT, INPUT_AUTHORITY, PLAYBOOK
 from acc_ace.errors import CorruptStoreError, StoreError
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import IN_MEMORY, SqliteDatabase
+from schemas.base import SessionKey, Tenant
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
 OURS: dict[str, Any] = {CCS: {"semantic_gist": "ours"}}

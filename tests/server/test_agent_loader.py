@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from google.adk.apps import App
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace import build_container
 from acc_ace.errors import ConfigError
 from acc_ace.pipeline import build_app
 from acc_ace.server.adk_services import agent_loader, agents_dir, survivor
+from config import Settings
 
 RELOADING = """
 import sys

@@ -8,12 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import Outcome
+from acc_ace import Container, build_container
 from acc_ace.server.app import create_app
+from config import ROLES, Settings
+from schemas.base import SessionKey
+from schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 

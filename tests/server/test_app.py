@@ -9,13 +9,12 @@ import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import AgentSettings, Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import JournalEntry
+from acc_ace import Container, build_container
 from acc_ace.errors import ConfigError, StoreError
 from acc_ace.server.app import create_app
+from config import AgentSettings, Settings
+from schemas.base import SessionKey
+from schemas.commit import JournalEntry
 from tests.fakes.stores import InMemoryJournal
 from tests.server.asgi import client
 

@@ -8,13 +8,12 @@ import pytest
 from fastapi import FastAPI
 from google.adk.agents import LlmAgent
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
+from acc_ace import Container, build_container
 from acc_ace.core.playbook.manual_edit import read_batch
 from acc_ace.core.playbook.playbook_service import PlaybookService
-from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.server.app import create_app
+from config import ROLES, Settings
+from schemas.base import PlaybookScope
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY, Desk
 from tests.server.asgi import client

@@ -14,16 +14,15 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.genai import types
 
+from acc_ace import Container, build_container
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import SessionBusyError
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.server.app import create_app
+from config import ROLES, Settings
+from schemas.base import SessionKey
+from schemas.limits import Limits
 from tests.fakes.loopback import served
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import Desk

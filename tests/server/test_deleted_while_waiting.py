@@ -4,12 +4,12 @@ import asyncio
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.server.app import create_app
 from acc_ace.server.server_context import ServerContext
+from config import ROLES
+from schemas.base import SessionKey
 from tests.fakes.lock_watch import asked_for
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm

@@ -9,12 +9,12 @@ import httpx
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.server.app import create_app
 from acc_ace.server.server_context import ServerContext
+from config import ROLES
+from schemas.base import SessionKey
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client

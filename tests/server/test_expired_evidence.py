@@ -3,13 +3,13 @@
 from datetime import timedelta
 from types import SimpleNamespace
 
+from acc_ace import build_container
 from acc_ace.adk.tools import SearchEvidence
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.server.app import create_app
 from acc_ace.turn.turn_record import TurnRecords
+from config import ROLES, Settings
+from schemas.artifact import Artifact
+from schemas.base import SessionKey, Tenant
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 

@@ -17,12 +17,12 @@ from google.genai import types
 from acc_ace.adk.sessions.event_buffer import HeldTurn
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.state import CCS, PLAYBOOK
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sql_database import Database, UnitOfWork
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from schemas.base import SessionKey
 
 KEY = SessionKey("shop", "aiko", "s-1")
 HERE: dict[str, Any] = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}

@@ -4,11 +4,11 @@ from typing import Any
 
 import httpx
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES
-from acc_ace.core.schemas.artifact import RecallQuery
-from acc_ace.core.schemas.base import SessionKey
+from acc_ace import build_container
 from acc_ace.server.app import create_app
+from config import ROLES
+from schemas.artifact import RecallQuery
+from schemas.base import SessionKey
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.server.asgi import client

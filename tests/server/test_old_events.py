@@ -12,14 +12,10 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 import services
+from acc_ace import Container
 from acc_ace.adk.sessions.event_retention import CUT_EVENTS, Offload, Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container, process_container
-from acc_ace.config import ROLES, Settings, settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.artifact import ArtifactKind, RecallQuery
-from acc_ace.core.schemas.base import Authority, SessionKey
-from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
 from acc_ace.core.schemas.session import PastTurn
 from acc_ace.errors import StoreError
 from acc_ace.ext.postgres.database import PostgresDatabase
@@ -27,6 +23,11 @@ from acc_ace.memory.turn_artifacts import turn_artifacts
 from acc_ace.server.app import create_app
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.turn.event_offload import offload_events
+from config import ROLES, Settings, settings
+from schemas.artifact import ArtifactKind, RecallQuery
+from schemas.base import Authority, SessionKey
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction, Outcome, TurnInput
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client

@@ -6,12 +6,12 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace import build_container
 from acc_ace.core.playbook.manual_edit import read_batch
 from acc_ace.core.playbook.playbook_service import PlaybookService
-from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.server.app import create_app
+from config import Settings
+from schemas.base import PlaybookScope
 from tests.server.asgi import client
 
 HELD = "Rules may be skipped in a hurry."

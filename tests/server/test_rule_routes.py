@@ -9,17 +9,11 @@ import httpx
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.config import ROLES
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.base import Authority, SessionKey
-from acc_ace.core.schemas.commit import (
-    CcsDiff,
-    CommitKind,
-    CommittedState,
-    ConstraintPin,
-    JournalEntry,
-)
+from acc_ace import Conversation
 from acc_ace.server.app import create_app
+from config import ROLES
+from schemas.base import Authority, SessionKey
+from schemas.commit import CcsDiff, CommitKind, CommittedState, ConstraintPin, JournalEntry
 from tests.fakes.clock import START
 from tests.fakes.default_replies import default_reply, prompt_text, read_tagged
 from tests.fakes.place import Place

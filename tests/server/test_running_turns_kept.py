@@ -10,13 +10,12 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.genai import types
 
+from acc_ace import Container, build_container
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.event_retention import RUNS_S
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES
-from acc_ace.container import Container
 from acc_ace.pipeline import APP_NAME, build_app
+from config import ROLES
 from tests.fakes.place import Place
 from tests.fakes.scripted_llm import ScriptedLlm
 

@@ -6,11 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import SessionKey
+from acc_ace import Container, build_container
 from acc_ace.server.app import create_app
+from config import ROLES, Settings
+from schemas.base import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm, calls
 from tests.server.asgi import client
 

@@ -13,11 +13,11 @@ import pytest
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from acc_ace.bootstrap import build_container
+from acc_ace import build_container
 from acc_ace.cockpit.sources import Source, TimelineEvent, session_source
 from acc_ace.cockpit.timeline import Timeline, TimelineResponse, blocks
-from acc_ace.config import Settings
 from acc_ace.server.app import create_app
+from config import Settings
 from tests.fakes.loopback import served
 
 TURNS = ("db-01 is down.", "Never restart db-01.", "Aiko leads.", "The cause is a full disk.")

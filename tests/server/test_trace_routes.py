@@ -9,11 +9,10 @@ from fastapi import FastAPI
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
+from acc_ace import Container, build_container
 from acc_ace.errors import ModelRefused
 from acc_ace.server.app import create_app
+from config import ROLES, Settings
 from tests.ext.guard.test_guarded_calls import RULE, compress
 from tests.fakes.default_replies import prompt_text
 from tests.fakes.scripted_llm import ScriptedLlm, call

@@ -7,12 +7,12 @@ import pytest
 from fastapi import FastAPI
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.report import TurnReport
+from acc_ace import build_container
 from acc_ace.errors import ModelRefused
 from acc_ace.server.app import create_app
+from config import ROLES, Settings
+from schemas.limits import Limits
+from schemas.report import TurnReport
 from tests.fakes.default_replies import default_reply
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client

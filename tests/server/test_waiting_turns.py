@@ -16,17 +16,16 @@ from google.adk.tools.function_tool import FunctionTool
 from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.genai import types
 
+from acc_ace import BoundedMemoryPlugin, build_container
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.event_rows import OPEN_CALLS
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.pipeline import APP_NAME, build_app
-from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from config import ROLES, Settings
+from schemas.base import Authority, SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of, unquoted
 

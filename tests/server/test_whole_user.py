@@ -10,11 +10,10 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import Tenant
+from acc_ace import Container, build_container
 from acc_ace.server.app import create_app
+from config import ROLES, Settings
+from schemas.base import Tenant
 from tests.contract.values import artifact
 from tests.fakes.loopback import served
 from tests.fakes.residue import residue

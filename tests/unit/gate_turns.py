@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from acc_ace.core.gates.commit_gate import GateResult, commit
 from acc_ace.core.gates.consent_notes import sole_question
 from acc_ace.core.gates.references import Evidence
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.core.schemas.commit import ChangeKind, CommittedState, RuleChange
-from acc_ace.core.schemas.interaction import Attachment, TurnInput
-from acc_ace.core.schemas.limits import Limits
+from schemas.base import Authority
+from schemas.ccs import CompressedCognitiveState, empty_ccs
+from schemas.commit import ChangeKind, CommittedState, RuleChange
+from schemas.interaction import Attachment, TurnInput
+from schemas.limits import Limits
 
 LIMITS = Limits()
 BAN_EN = "Never restart db-01 during business hours."

@@ -2,12 +2,13 @@
 
 import pytest
 
-from acc_ace.core.schemas.artifact import Artifact, Recall, RecalledArtifact
-from acc_ace.core.schemas.base import Tenant
-from acc_ace.core.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
-from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
-from acc_ace.core.schemas.qualification import Qualification
-from acc_ace.turn.algorithm import Ports, run_turns
+from acc_ace import Ports, run_turns
+from schemas.artifact import Artifact, Recall, RecalledArtifact
+from schemas.base import Tenant
+from schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
+from schemas.generation import GeneratorOutput
+from schemas.interaction import TurnInput
+from schemas.qualification import Qualification
 from tests.fakes.clock import START
 
 MOST = 2

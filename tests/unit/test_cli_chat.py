@@ -15,10 +15,10 @@ from acc_ace.cli.output import ExitCode
 from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen
-from acc_ace.core.schemas.base import Authority, SessionKey
-from acc_ace.core.schemas.reflection import Judgement
-from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import AccAceError, InputError, ModelUnavailable, StoreError
+from schemas.base import Authority, SessionKey
+from schemas.reflection import Judgement
+from schemas.report import TokenUse
 from tests.fakes.fake_turn_api import FakeTurnApi
 
 KEY = SessionKey("acc_ace", "user", "s-1")

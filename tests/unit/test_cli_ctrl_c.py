@@ -15,9 +15,9 @@ from acc_ace.cli.line_prompt import CtrlC
 from acc_ace.cli.output import ExitCode
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen
-from acc_ace.core.schemas.base import Authority, SessionKey
-from acc_ace.core.schemas.interaction import Attachment
-from acc_ace.core.schemas.report import StageStarted, TurnEvent
+from schemas.base import Authority, SessionKey
+from schemas.interaction import Attachment
+from schemas.report import StageStarted, TurnEvent
 from tests.fakes.fake_turn_api import FakeTurnApi
 
 KEY = SessionKey("acc_ace", "user", "s-1")

@@ -39,15 +39,8 @@ from acc_ace.cli.checks.model_checks import (
 )
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
 from acc_ace.cli.output import ExitCode
-from acc_ace.config import (
-    ROLES,
-    AgentSettings,
-    EmbedderSettings,
-    GuardModelSettings,
-    Settings,
-    names_set,
-)
 from acc_ace.storage.sql_database import VERSION
+from config import ROLES, AgentSettings, EmbedderSettings, GuardModelSettings, Settings, names_set
 from tests.fakes.fake_openai import Kind, fake_openai
 
 ROOT = Path(__file__).parents[2]

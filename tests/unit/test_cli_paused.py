@@ -11,8 +11,8 @@ from acc_ace.cli.chat import Chat, converse, play
 from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.report import AnswerChunk, StageStarted, TurnPaused, WaitingCall
+from schemas.base import SessionKey
+from schemas.report import AnswerChunk, StageStarted, TurnPaused, WaitingCall
 from tests.fakes.fake_turn_api import FakeTurnApi
 
 PAUSED = TurnPaused(

@@ -11,16 +11,10 @@ from acc_ace.cli.line_prompt import CtrlC
 from acc_ace.cli.output import ExitCode
 from acc_ace.cli.prompt.rule_commands import rules_view
 from acc_ace.cli.terminal import memory_line
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import (
-    ChangeKind,
-    CommittedState,
-    ConstraintPin,
-    OpenQuestion,
-    RuleScope,
-)
-from acc_ace.core.schemas.report import ReportedQuestion
 from acc_ace.errors import ModelUnavailable
+from schemas.base import Authority
+from schemas.commit import ChangeKind, CommittedState, ConstraintPin, OpenQuestion, RuleScope
+from schemas.report import ReportedQuestion
 from tests.fakes.fake_turn_api import FakeTurnApi, report
 from tests.unit.test_cli_chat import KEY, Terminal
 

@@ -10,9 +10,12 @@ from rich.console import Console
 from acc_ace.cli.chat import banner
 from acc_ace.cli.slash_commands import ccs_view, diff_view
 from acc_ace.cli.terminal import TerminalScreen
-from acc_ace.core.schemas.base import Authority, SessionKey
-from acc_ace.core.schemas.ccs import empty_ccs
-from acc_ace.core.schemas.commit import (
+from acc_ace.errors import ModelUnavailable
+from acc_ace.ext.embedded.phrases import NOTE
+from acc_ace.models.factory import ModelInfo
+from schemas.base import Authority, SessionKey
+from schemas.ccs import empty_ccs
+from schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
@@ -22,7 +25,7 @@ from acc_ace.core.schemas.commit import (
     Release,
     Repair,
 )
-from acc_ace.core.schemas.report import (
+from schemas.report import (
     Answer,
     AnswerChunk,
     StageStarted,
@@ -32,9 +35,6 @@ from acc_ace.core.schemas.report import (
     TurnDone,
     TurnEvent,
 )
-from acc_ace.errors import ModelUnavailable
-from acc_ace.ext.embedded.phrases import NOTE
-from acc_ace.models.factory import ModelInfo
 from tests.fakes.fake_turn_api import AT, report
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")

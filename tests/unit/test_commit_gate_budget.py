@@ -3,11 +3,11 @@
 import pytest
 
 from acc_ace.core.gates.ccs_budget import TRIM_ORDER
-from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.core.schemas.commit import ChangeKind, CommittedState, RuleChange
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.prompt import ccs_tokens, render_ccs
 from acc_ace.core.text.tokens import estimate_tokens
+from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from schemas.commit import ChangeKind, CommittedState, RuleChange
+from schemas.limits import Limits
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import BAN_EN, GOAL, LIMITS, add, ccs, reasons, say, started
 

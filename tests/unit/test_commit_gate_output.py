@@ -13,9 +13,9 @@ from acc_ace.core.gates.ccs_output import (
     parse_compressor_reply,
     parse_json_object,
 )
-from acc_ace.core.schemas.ccs import CompressedCognitiveState
-from acc_ace.core.schemas.commit import ChangeKind
 from acc_ace.errors import ModelOutputError
+from schemas.ccs import CompressedCognitiveState
+from schemas.commit import ChangeKind
 from tests.fakes.tables import each_case
 
 CCS = CompressedCognitiveState(

@@ -6,12 +6,12 @@ import pytest
 
 from acc_ace.core.gates.commit_gate import KEPT_MARK, GateResult, commit
 from acc_ace.core.gates.references import Evidence
-from acc_ace.core.schemas.ccs import CompressedCognitiveState, empty_ccs
-from acc_ace.core.schemas.commit import ChangeKind, CommittedState, RuleChange
-from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import ConstraintBudgetError
 from acc_ace.pipeline import COMMIT_RULES
+from schemas.ccs import CompressedCognitiveState, empty_ccs
+from schemas.commit import ChangeKind, CommittedState, RuleChange
+from schemas.interaction import TurnInput
+from schemas.limits import Limits
 
 BAN = "Never restart db-01 during business hours."
 GOAL = "Help me restore checkout."

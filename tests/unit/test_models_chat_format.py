@@ -10,11 +10,6 @@ from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.core.schemas.commit import CompressorReply
-from acc_ace.core.schemas.delta import DeltaBatch
-from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.qualification import RelevanceBatch
-from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.errors import ModelOutputError
 from acc_ace.models.chat_reply import ChatReply
 from acc_ace.models.chat_request import (
@@ -24,6 +19,11 @@ from acc_ace.models.chat_request import (
     messages_of,
     told_schema,
 )
+from schemas.commit import CompressorReply
+from schemas.delta import DeltaBatch
+from schemas.generation import GeneratorOutput
+from schemas.qualification import RelevanceBatch
+from schemas.reflection import Reflection
 
 
 def call(name: str, **args: Any) -> types.Part:

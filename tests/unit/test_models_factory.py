@@ -6,7 +6,6 @@ import sys
 import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
-from acc_ace.config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings
 from acc_ace.errors import ConfigError
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.survivor.policy_model import PolicyLlm
@@ -19,6 +18,7 @@ from acc_ace.models.factory import (
 from acc_ace.models.gemini import GeminiLlm
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
+from config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings
 
 
 def settings(model: str, fallback: str | None = None) -> Settings:

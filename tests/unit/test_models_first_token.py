@@ -10,11 +10,11 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
+from acc_ace import build_model
 from acc_ace.clock import TimeBudget
-from acc_ace.config import AgentSettings, Role, Settings
 from acc_ace.errors import ModelUnavailable
-from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
+from config import AgentSettings, Role, Settings
 from tests.fakes.scripted_llm import ScriptedLlm
 
 WORDS = ("Never ", "restart ", "db-01.")

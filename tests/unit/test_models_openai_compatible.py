@@ -16,14 +16,14 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 from pydantic import SecretStr
 
-from acc_ace.config import AgentSettings, Settings
-from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.qualification import RelevanceBatch
+from acc_ace import build_model, register_models
 from acc_ace.errors import ConfigError, InputError, ModelOutputError, ModelRefused, ModelUnavailable
-from acc_ace.models.factory import build_model, register_models
 from acc_ace.models.openai_compatible import MAX_REPLY_BYTES, OpenAICompatibleLlm
 from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import answered_by
+from config import AgentSettings, Settings
+from schemas.generation import GeneratorOutput
+from schemas.qualification import RelevanceBatch
 from tests.fakes.fake_openai import (
     FakeOpenAI,
     broken_stream,

@@ -7,12 +7,12 @@ from google.genai import types
 
 from acc_ace.adk.structured_agent import content_config
 from acc_ace.cli.checks.model_checks import check_models
-from acc_ace.config import ROLES, AgentSettings, Settings, load_settings
 from acc_ace.errors import ConfigError
 from acc_ace.models.factory import build_model, describe
 from acc_ace.models.gemini import GeminiLlm, thinking_config
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
+from config import ROLES, AgentSettings, Settings, load_settings
 
 
 def with_block(**options: Any) -> Settings:

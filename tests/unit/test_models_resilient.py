@@ -14,9 +14,8 @@ from google.genai.errors import APIError, ServerError
 from hypothesis import given
 from hypothesis import strategies as st
 
+from acc_ace import build_model
 from acc_ace.clock import TimeBudget
-from acc_ace.config import AgentSettings, Settings
-from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import (
     ConfigError,
     InputError,
@@ -26,10 +25,11 @@ from acc_ace.errors import (
     ModelUnavailable,
 )
 from acc_ace.models.breaker import Breaker
-from acc_ace.models.factory import build_model
 from acc_ace.models.failures import MAX_WAIT_S
 from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import ResilientLlm, answered_by
+from config import AgentSettings, Settings
+from schemas.report import TokenUse
 from tests.fakes.scripted_llm import Script, ScriptedLlm, text_content
 
 

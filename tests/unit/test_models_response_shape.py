@@ -9,12 +9,6 @@ from google.adk.tools.set_model_response_tool import SetModelResponseTool
 from google.genai import types
 from pydantic import BaseModel
 
-from acc_ace.config import Role
-from acc_ace.core.schemas.ccs import CompressedCognitiveState
-from acc_ace.core.schemas.delta import DeltaBatch
-from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.qualification import RelevanceBatch
-from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.models.response_shape import (
     answers_by_tool,
     declarations_of,
@@ -22,6 +16,12 @@ from acc_ace.models.response_shape import (
     parameters_of,
     role_of,
 )
+from config import Role
+from schemas.ccs import CompressedCognitiveState
+from schemas.delta import DeltaBatch
+from schemas.generation import GeneratorOutput
+from schemas.qualification import RelevanceBatch
+from schemas.reflection import Reflection
 
 ROLES: list[tuple[type[BaseModel], Role]] = [
     (RelevanceBatch, "qualifier"),

@@ -5,13 +5,13 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import BaseModel
 
-from acc_ace.config import ROLES, Role
-from acc_ace.core.schemas.ccs import CompressedCognitiveState
-from acc_ace.core.schemas.delta import DeltaBatch
-from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.qualification import RelevanceBatch
-from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.text.prompt import Lines, write_inputs
+from config import ROLES, Role
+from schemas.ccs import CompressedCognitiveState
+from schemas.delta import DeltaBatch
+from schemas.generation import GeneratorOutput
+from schemas.qualification import RelevanceBatch
+from schemas.reflection import Reflection
 from tests.fakes.scripted_llm import ForbiddenLlm, ScriptedLlm, call
 
 SCHEMAS: dict[Role, type[BaseModel]] = {

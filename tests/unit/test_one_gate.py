@@ -7,9 +7,9 @@ from acc_ace.core.gates.commit_gate import commit
 from acc_ace.core.gates.contradiction import contradiction, flag_contradiction
 from acc_ace.core.gates.references import Evidence
 from acc_ace.core.gates.screening import quotation
-from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.core.schemas.base import Tenant
-from acc_ace.core.schemas.interaction import TurnInput
+from schemas.artifact import Artifact, ArtifactKind
+from schemas.base import Tenant
+from schemas.interaction import TurnInput
 from tests.unit.gate_turns import BAN_EN, BAN_JA, LIMITS, ccs, say, started, texts
 
 LIFTS_EN = "The ban on restarts of db-01 during business hours has been lifted."

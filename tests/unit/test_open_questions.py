@@ -4,9 +4,9 @@ import pytest
 
 from acc_ace.core.gates.consent_notes import question_text, sole_question
 from acc_ace.core.gates.constraints import MOST_QUESTIONS, QUESTION_TURNS
-from acc_ace.core.schemas.commit import ChangeKind, CommittedState
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import ConstraintBudgetError
+from schemas.commit import ChangeKind, CommittedState
+from schemas.limits import Limits
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import (
     BAN_EN,

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from acc_ace.core.playbook.playbook_versions import playbook_digest
-from acc_ace.core.schemas.bullet import MOST_COUNTED, Origin
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.core.schemas.playbook import Bullet, Playbook
-from acc_ace.core.schemas.reflection import BulletTag
 from acc_ace.errors import PlaybookError
+from schemas.bullet import MOST_COUNTED, Bullet, Origin
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from schemas.playbook import Playbook
+from schemas.reflection import BulletTag
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 

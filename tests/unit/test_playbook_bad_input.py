@@ -9,11 +9,11 @@ import pytest
 
 from acc_ace.core.playbook.curation.curation_record import Curated
 from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
-from acc_ace.core.schemas.bullet import MOST_COUNTED, Origin
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import PlaybookError
+from schemas.bullet import MOST_COUNTED, Origin
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from schemas.limits import Limits
+from schemas.playbook import Playbook
 
 CONTEXT = CurationContext(
     limits=Limits(),

@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 import pytest
 
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.duplicates import contrary, lesson_of
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from schemas.limits import Limits
+from schemas.playbook import Playbook
 
 CONTEXT = CurationContext(
     limits=Limits(),

@@ -8,17 +8,10 @@ import pytest
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.core.playbook.lesson_index import contradicted
 from acc_ace.core.playbook.playbook_versions import without_provenance
-from acc_ace.core.schemas.delta import (
-    MOST_READ,
-    DeltaBatch,
-    DeltaKind,
-    DeltaOperation,
-    DeltaStatus,
-    DeltaType,
-)
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
-from acc_ace.core.schemas.reflection import BulletTag
+from schemas.delta import MOST_READ, DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
+from schemas.limits import Limits
+from schemas.playbook import Playbook
+from schemas.reflection import BulletTag
 
 APPLIED, HELD, REJECTED = DeltaStatus.APPLIED, DeltaStatus.HELD, DeltaStatus.REJECTED
 CONTEXT = CurationContext(

@@ -13,12 +13,12 @@ import pytest
 
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.core.playbook.delta_log import replay
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaStatus
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
-from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.errors import ModelOutputError
 from acc_ace.turn.structured_call import parser
+from schemas.delta import DeltaBatch, DeltaStatus
+from schemas.limits import Limits
+from schemas.playbook import Playbook
+from schemas.reflection import Reflection
 
 CONTEXT = CurationContext(
     limits=Limits(),

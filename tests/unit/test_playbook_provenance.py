@@ -6,20 +6,15 @@ from datetime import UTC, datetime
 import pytest
 
 from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
-from acc_ace.core.schemas.commit import CommittedState
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.core.schemas.interaction import (
-    Attachment,
-    GeneratorOutput,
-    Interaction,
-    ToolResult,
-    TurnInput,
-)
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
-from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.turn.learning_step import curation_context
 from acc_ace.turn.reflection_step import TurnOutcome
+from schemas.commit import CommittedState
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Attachment, Interaction, ToolResult, TurnInput
+from schemas.limits import Limits
+from schemas.playbook import Playbook
+from schemas.reflection import Judgement
 
 AT = datetime(2026, 1, 2, tzinfo=UTC)
 PAGE = (

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate
 from acc_ace.core.playbook.sharing_gate import generalise, mask_names
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
+from schemas.limits import Limits
+from schemas.playbook import Playbook
 from tests.fakes.tables import each_case
 
 ENTITIES = (

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.config import EMBEDDED_MODEL, GEMINI_MODEL
-from acc_ace.core.schemas.cost import ModelPrice, PriceTable, Totals
-from acc_ace.core.schemas.report import Money, TokenUse
 from acc_ace.errors import ConfigError
 from acc_ace.models.prices import LIST_PRICES, load_prices
+from config import EMBEDDED_MODEL, GEMINI_MODEL
+from schemas.cost import ModelPrice, PriceTable, Totals
+from schemas.report import Money, TokenUse
 
 GOOD = """
 as_of = 2026-01-31

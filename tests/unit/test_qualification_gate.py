@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from acc_ace.core.gates.qualification_gate import Screening, conclude, screen
-from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact
-from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
-from acc_ace.core.schemas.commit import CommittedState, ConstraintPin
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.qualification import QualificationReason as Reason
-from acc_ace.core.schemas.qualification import RelevanceBatch, RelevanceDecision
 from acc_ace.core.text.prompt import quote_artifact
 from acc_ace.core.text.tokens import estimate_tokens
+from schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact
+from schemas.base import Authority, SessionKey, Tenant
+from schemas.commit import CommittedState, ConstraintPin
+from schemas.limits import Limits
+from schemas.qualification import QualificationReason as Reason
+from schemas.qualification import RelevanceBatch, RelevanceDecision
 from tests.fakes.tables import each_case
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

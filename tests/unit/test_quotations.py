@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.core.schemas.base import Tenant
 from acc_ace.core.text.prompt import Quotation
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.memory.excerpts import quotations
+from schemas.artifact import Artifact, ArtifactKind
+from schemas.base import Tenant
 
 ROOM = 100
 

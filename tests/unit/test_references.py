@@ -6,10 +6,10 @@ import pytest
 
 from acc_ace.core.gates.commit_gate import GateResult, commit
 from acc_ace.core.gates.references import Evidence
-from acc_ace.core.schemas.commit import CommittedState
-from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.tokens import estimate_tokens
+from schemas.commit import CommittedState
+from schemas.interaction import TurnInput
+from schemas.limits import Limits
 from tests.unit.gate_turns import BAN_EN, BAN_JA, LIMITS, ccs, reasons, started
 
 QUOTED = {

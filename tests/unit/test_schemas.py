@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import SCHEMA_VERSION, Authority, StoredValue
-from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from acc_ace.core.schemas.commit import CommittedState
-from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction
-from acc_ace.core.schemas.playbook import Playbook
+from schemas.artifact import Artifact
+from schemas.base import SCHEMA_VERSION, Authority, StoredValue
+from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from schemas.commit import CommittedState
+from schemas.generation import GeneratorOutput
+from schemas.interaction import Interaction
+from schemas.playbook import Playbook
 
 GOLDEN = Path(__file__).parent.parent / "data" / "schemas"
 STORED: list[tuple[type[StoredValue], str]] = [

@@ -7,8 +7,8 @@ import pytest
 from acc_ace.cli.app import main
 from acc_ace.cli.checks.doctor import examine
 from acc_ace.cli.checks.installation import Status
-from acc_ace.config import Settings, load_settings, names_set
 from acc_ace.errors import ConfigError
+from config import Settings, load_settings, names_set
 
 SHIFT_JIS = "ACC_ACE_PORT=8001\n# 設定\n".encode("shift-jis")
 

@@ -7,17 +7,15 @@ from typing import Any
 
 import pytest
 
+from acc_ace import AccController, Container, build_container
 from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.generator import Generator
 from acc_ace.adk.stages.initializer import StateInitializer
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
-from acc_ace.controller import AccController
 from acc_ace.errors import ConfigError
 from acc_ace.pipeline import build_pipeline
 from acc_ace.turn.algorithm import PREPARATION, STEPS, Turn, check_order
+from config import ROLES, Settings
 from tests.fakes.scripted_llm import ScriptedLlm
 
 FIVE: list[Any] = [StateInitializer, Recaller, Qualifier, Compressor, Generator]

@@ -6,14 +6,13 @@ from contextlib import asynccontextmanager
 
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.container import Container
+from acc_ace import Container, build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import PlaybookScope, SessionKey
-from acc_ace.core.schemas.playbook import DeltaRecord
 from acc_ace.ext.background.learning_job import JobState, QueuedLearning
 from acc_ace.ext.background.learning_queue import LearningQueue
+from config import ROLES, Settings
+from schemas.base import PlaybookScope, SessionKey
+from schemas.playbook import DeltaRecord
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.container import LoadMonitor
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.ext.background.learning_budget import HOUR, budget_wait_s
 from acc_ace.ext.background.learning_job import Attempt, JobState, LearningJob
+from schemas.base import SessionKey
 from tests.ext.background.conftest import Make
 from tests.ext.background.learners import KEY, conversation, lessons, queue_of, reached, settled
 from tests.ext.background.test_killed_workers import opened, seed

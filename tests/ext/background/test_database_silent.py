@@ -8,15 +8,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.conversation import Conversation
+from acc_ace import Conversation, build_container
 from acc_ace.errors import StoreError
 from acc_ace.ext.background.create_learning_queue import open_learning_queue
 from acc_ace.ext.background.dbos_database import dbos_database
 from acc_ace.ext.background.dbos_queue import DbosLearningQueue
 from acc_ace.ext.background.learning_job import JobState, LearningJob, QueuedLearning
 from acc_ace.ext.background.learning_queue import LearningQueue
+from config import ROLES, Settings
 from tests.ext.background.conftest import QUICK
 from tests.ext.background.learners import KEY, conversation, one_lesson_a_turn, queue_of, settled
 from tests.fakes.postgres_server import PostgresServer

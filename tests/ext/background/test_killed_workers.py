@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.config import Settings
-from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from acc_ace.ext.background.create_learning_queue import open_learning_queue
 from acc_ace.ext.background.learning_job import JobState, LearningJob
 from acc_ace.ext.background.learning_queue import LearningQueue
 from acc_ace.storage.create_stores import Stores, create_stores
+from config import Settings
+from schemas.base import PlaybookScope, SessionKey
 from tests.contract.values import entry, interaction
 from tests.e2e.processes import ROOT, environment
 from tests.ext.background.conftest import Make

@@ -11,12 +11,11 @@ import pytest
 from dbos import DBOS
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.reflection import Judgement
+from acc_ace import Conversation, build_container
 from acc_ace.errors import ConfigError, ModelRefused, StoreError
 from acc_ace.ext.background.learning_job import JobState
+from config import ROLES, Settings
+from schemas.reflection import Judgement
 from tests.ext.background.conftest import Make
 from tests.ext.background.learners import (
     KEY,

@@ -10,11 +10,9 @@ import asyncio
 import json
 from contextlib import suppress
 
+from acc_ace import Container
 from acc_ace.adk.artifact_services import open_artifacts
 from acc_ace.clock import SystemClock
-from acc_ace.config import load_settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import StoreError
 from acc_ace.ext.background.create_learning_queue import open_learning_queue, open_learning_worker
@@ -26,6 +24,8 @@ from acc_ace.storage.create_stores import create_stores
 from acc_ace.turn.learning_step import Roles
 from acc_ace.turn.spending import Spending
 from acc_ace.turn.structured_call import Reply, load_prompts
+from config import load_settings
+from schemas.report import TokenUse
 from tests.fakes.default_replies import read_tagged
 
 _THINKS_S = 0.02

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from acc_ace.cli.output import ExitCode
-from acc_ace.core.schemas.artifact import DocumentForm, ImportedDocument
 from acc_ace.errors import InputError
 from acc_ace.ext.documents import documents
 from acc_ace.ext.documents.document_files import DocumentFile, FolderAtFault, document_files
 from acc_ace.ext.documents.document_import import import_document
+from schemas.artifact import DocumentForm, ImportedDocument
 from tests.e2e.test_cli import CommandLine, acc_ace
 
 __all__ = ["acc_ace"]

@@ -8,12 +8,7 @@ from typing import Any
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.artifact import Artifact, DocumentForm, StoredDocument
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.limits import Limits
+from acc_ace import Container, build_container
 from acc_ace.errors import (
     ConflictError,
     InputError,
@@ -28,6 +23,10 @@ from acc_ace.ext.documents.document_catalog import (
     remove_document,
 )
 from acc_ace.ext.documents.document_import import BATCH, import_document
+from config import Settings
+from schemas.artifact import Artifact, DocumentForm, StoredDocument
+from schemas.base import Authority
+from schemas.limits import Limits
 from tests.contract.values import KEY, OTHER_USER, asking
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.documents import BytesSource

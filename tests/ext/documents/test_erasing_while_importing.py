@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.conversation import Conversation
-from acc_ace.core.schemas.base import Tenant
+from acc_ace import Conversation, build_container
 from acc_ace.errors import ConflictError
 from acc_ace.ext.documents.document_import import BATCH, import_document
+from config import ROLES, Settings
+from schemas.base import Tenant
 from tests.fakes.clock import FixedClock
 from tests.fakes.documents import BytesSource
 from tests.fakes.place import Place

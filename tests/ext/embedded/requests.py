@@ -8,16 +8,16 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel
 
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.ccs import empty_ccs
-from acc_ace.core.schemas.commit import CommittedState, CompressorReply, ConstraintPin
-from acc_ace.core.schemas.delta import DeltaBatch
-from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.qualification import RelevanceBatch
-from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.text.prompt import write_inputs
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.turn.structured_call import state_value
+from schemas.base import Authority
+from schemas.ccs import empty_ccs
+from schemas.commit import CommittedState, CompressorReply, ConstraintPin
+from schemas.delta import DeltaBatch
+from schemas.generation import GeneratorOutput
+from schemas.qualification import RelevanceBatch
+from schemas.reflection import Reflection
 
 Schema = TypeVar("Schema", bound=BaseModel)
 

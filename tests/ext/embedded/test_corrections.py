@@ -5,15 +5,15 @@ from collections import Counter
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.ext.embedded.extractive_qa import newest
 from acc_ace.ext.embedded.prompt_context import Spoken, state_of_transcript
 from acc_ace.ext.embedded.superseded_facts import corrected
 from acc_ace.ext.embedded.text_match import Fact
+from config import Settings
+from schemas.base import SessionKey
+from schemas.commit import CommittedState
 from tests.ext.embedded.requests import compress, state
 from tests.fakes.tables import each_case
 

@@ -9,13 +9,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from acc_ace.core.schemas.ccs import CompressedCognitiveState
-from acc_ace.core.schemas.delta import DeltaBatch
-from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.qualification import RelevanceBatch
-from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.text.prompt import write_inputs
 from acc_ace.ext.embedded.model import NOTE, EmbeddedLlm
+from schemas.ccs import CompressedCognitiveState
+from schemas.delta import DeltaBatch
+from schemas.generation import GeneratorOutput
+from schemas.qualification import RelevanceBatch
+from schemas.reflection import Reflection
 from tests.ext.embedded.requests import (
     BAN,
     generator_system,

@@ -2,11 +2,11 @@
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.ext.embedded.superseded_facts import latest_facts
+from config import Settings
+from schemas.base import SessionKey
 from tests.fakes.tables import each_case
 
 KEY = SessionKey(APP_NAME, "ops", "s1")

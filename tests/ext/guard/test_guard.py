@@ -10,15 +10,15 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.tools.agent_tool import AgentTool
 from google.genai import types
 
+from acc_ace import build_container
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, GuardMode, GuardModelSettings, Settings
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import RuleScope
-from acc_ace.core.schemas.interaction import GuardDecision, GuardJudge, GuardVerdict, Outcome
-from acc_ace.core.schemas.report import TurnDone, TurnPaused
 from acc_ace.errors import ConfigError
+from config import ROLES, GuardMode, GuardModelSettings, Settings
+from schemas.base import SessionKey
+from schemas.commit import RuleScope
+from schemas.interaction import GuardDecision, GuardJudge, GuardVerdict, Outcome
+from schemas.report import TurnDone, TurnPaused
 from tests.fakes.confirmed_tool import PAID
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls

@@ -7,11 +7,11 @@ import httpx
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, Settings
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import GuardJudge, GuardVerdict
+from acc_ace import build_container
 from acc_ace.server.app import create_app
+from config import ROLES, Settings
+from schemas.base import SessionKey
+from schemas.interaction import GuardJudge, GuardVerdict
 from tests.fakes.confirmed_tool import PAID
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import ScriptedLlm, call

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.playbook import Bullet
+from acc_ace import Container, build_container
 from acc_ace.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
 from acc_ace.ext.background.background_learning import STUDENTS, StudentModels
 from acc_ace.ext.background.learning_job import HeldoutScore, RunOptions, RunState, Sample
 from acc_ace.ext.lab.learning_plan import best, order, split
 from acc_ace.ext.lab.offline_learning import PATIENCE
 from acc_ace.ext.lab.offline_run import continue_run, read_samples, started
+from config import Settings
+from schemas.base import PlaybookScope
+from schemas.bullet import Bullet
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.place import Place

@@ -7,11 +7,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import JournalEntry
-from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.storage.create_stores import Stores
 from acc_ace.turn.journal import journal_problems
+from schemas.base import SessionKey
+from schemas.commit import JournalEntry
+from schemas.interaction import Interaction
 from tests.e2e.processes import ROOT, environment
 
 END_S = 120.0

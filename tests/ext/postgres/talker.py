@@ -11,11 +11,10 @@ import sys
 
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import ROLES, load_settings
-from acc_ace.container import Container
+from acc_ace import Container, build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.base import SessionKey
+from config import ROLES, load_settings
+from schemas.base import SessionKey
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 
 BAN = "No restarts during business hours."

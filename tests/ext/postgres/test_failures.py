@@ -8,9 +8,6 @@ import pytest
 
 from acc_ace.cli.checks.installation import Status
 from acc_ace.cli.checks.storage import check_databases
-from acc_ace.config import Settings
-from acc_ace.core.schemas.base import PlaybookScope, SessionKey
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import ConfigError, ConflictError, CorruptStoreError, InputError, StoreError
 from acc_ace.ext.postgres.artifact_writes import PostgresArtifactIndex
 from acc_ace.ext.postgres.database import PostgresDatabase
@@ -22,6 +19,9 @@ from acc_ace.storage.sql_database import UnitOfWork
 from acc_ace.storage.sql_evidence import SqlEvidenceStore
 from acc_ace.storage.sql_journal import SqlJournal
 from acc_ace.storage.sql_rows import on_connection
+from config import Settings
+from schemas.base import PlaybookScope, SessionKey
+from schemas.playbook import Playbook
 from tests.contract.values import KEY, artifact, asking, entry, interaction, record
 from tests.ext.postgres.conftest import open_for
 from tests.fakes.clock import FixedClock

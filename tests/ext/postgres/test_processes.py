@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace import build_container
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.errors import SessionBusyError
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.sql_database import VERSION
+from config import Settings
+from schemas.base import SessionKey
+from schemas.limits import Limits
 from tests.contract.values import KEY
 from tests.ext.postgres.conftest import open_for
 from tests.ext.postgres.processes import assert_whole, ended_well, output_of, talker

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from google.adk.sessions import Session
 
+from acc_ace import build_container
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from acc_ace.errors import ConflictError, SessionBusyError, StoreError
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.ext.postgres.session_locks import PostgresSessionLock
 from acc_ace.storage.create_stores import Stores
+from config import Settings
+from schemas.base import PlaybookScope, SessionKey
 from tests.contract.values import KEY, entry
 from tests.ext.postgres.conftest import open_for
 from tests.ext.postgres.processes import assert_whole, ended_well, output_of, talker

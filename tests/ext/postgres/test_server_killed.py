@@ -10,13 +10,13 @@ import httpx
 import pytest
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.config import ROLES
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.server.identity import DEFAULT_USER
 from acc_ace.storage.create_stores import Stores
 from acc_ace.turn.journal import journal_problems
+from config import ROLES
+from schemas.base import SessionKey
 from tests.e2e.processes import Server, our_server
 from tests.ext.postgres.processes import evidence, history
 from tests.fakes.default_replies import default_reply

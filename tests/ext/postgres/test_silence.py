@@ -7,12 +7,12 @@ from collections.abc import Awaitable
 import psycopg
 import pytest
 
-from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import SessionBusyError, StoreError
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.ext.postgres.session_locks import PostgresSessionLock
 from acc_ace.storage.sql_journal import SqlJournal
 from acc_ace.storage.sql_rows import Rows
+from schemas.base import SessionKey
 from tests.contract.values import KEY, entry
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.stalling_proxy import StallingProxy

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from acc_ace.config import Settings
-from acc_ace.core.schemas.artifact import Recall
-from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import EmbedderError
 from acc_ace.storage.create_stores import Stores, create_stores
+from config import Settings
+from schemas.artifact import Recall
+from schemas.limits import RecallWeights
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.filled import filled

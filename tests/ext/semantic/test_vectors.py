@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.config import Settings
 from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import EmbedderError
 from acc_ace.ext.semantic.embedding_backfill import EmbeddingBackfill
 from acc_ace.ext.semantic.sign_index import encode_float16
 from acc_ace.memory.artifact_store import Embedded, Unembedded
 from acc_ace.storage.create_stores import Stores, create_stores
+from config import Settings
 from tests.contract.values import KEY, OTHER_USER, artifact, asking, turn
 from tests.fakes.clock import FixedClock
 from tests.fakes.filled import filled

@@ -5,19 +5,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
-from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.commit import (
-    CcsDiff,
-    CommitKind,
-    CommittedState,
-    ConstraintPin,
-    JournalEntry,
-)
-from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
-from acc_ace.core.schemas.qualification import Qualification
 from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment
 from acc_ace.ext.survivor.execution_engine import Acted, ExecutionEngine
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
@@ -28,6 +15,13 @@ from acc_ace.ext.survivor.survival import Body, Cell, Plan, StepRecord
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import ACTIONS, action_of
 from acc_ace.turn.turn_record import TurnRecord
+from schemas.artifact import Artifact
+from schemas.base import Authority, SessionKey, Tenant
+from schemas.bullet import Bullet
+from schemas.commit import CcsDiff, CommitKind, CommittedState, ConstraintPin, JournalEntry
+from schemas.interaction import TurnInput
+from schemas.playbook import Playbook, StoredPlaybook
+from schemas.qualification import Qualification
 
 AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
 KEY = SessionKey("survivor", "u", "run-1-1")

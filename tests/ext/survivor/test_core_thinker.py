@@ -5,13 +5,13 @@ from collections.abc import Callable
 import pytest
 
 from acc_ace.adk.structured_agent import DirectCompletion
-from acc_ace.config import AgentSettings, Settings
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ModelUnavailable
 from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment, thinker_prompt, thinker_settings
 from acc_ace.ext.survivor.survival import MOST_STEPS, Action, Plan
 from acc_ace.turn.turn_record import TurnRecord
+from config import AgentSettings, Settings
+from schemas.limits import Limits
 from tests.ext.survivor.surroundings import bullet, log, record, rules
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from acc_ace.adk.structured_agent import DirectCompletion
-from acc_ace.config import AgentSettings
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.ext.survivor.core_thinker import CoreThinker
 from acc_ace.ext.survivor.survival import DIRECTIONS, MOST_STEPS, Plan
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import KINDS, SIGNS, Rules
+from config import AgentSettings
+from schemas.limits import Limits
 from tests.ext.survivor.obedient_llm import ObedientLlm
 from tests.ext.survivor.surroundings import LivedWorld, rules, tick
 from tests.fakes.scripted_llm import ScriptedLlm

@@ -5,10 +5,7 @@ from typing import Any
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace import build_container
 from acc_ace.ext.survivor.core_thinker import log_lines
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
 from acc_ace.ext.survivor.memory_manager import MOST_SAID, MemoryManager, meta_note, newest_note
@@ -16,6 +13,9 @@ from acc_ace.ext.survivor.policy_model import beliefs_of
 from acc_ace.ext.survivor.survival import AlertUpdate, Plan, StepRecord
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import CREATURES, KINDS, Nature, Rules
+from config import Settings
+from schemas.artifact import Artifact, ArtifactKind
+from schemas.base import Authority, SessionKey
 
 KEY = SessionKey("survivor", "run-7", "run-7-1")
 AT = datetime(2026, 1, 5, tzinfo=UTC)

@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from acc_ace.adk.structured_agent import DirectCompletion
-from acc_ace.config import AgentSettings
-from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.ext.survivor.core_thinker import CoreThinker
 from acc_ace.ext.survivor.policy_model import PolicyLlm
 from acc_ace.ext.survivor.survival import Plan
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import CREATURES, Rules
+from config import AgentSettings
+from schemas.bullet import Bullet
+from schemas.limits import Limits
 from tests.ext.survivor.surroundings import LivedWorld, bullet, rules, tick
 
 MOST_TICKS = 20

@@ -10,8 +10,6 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from acc_ace.config import AgentSettings, Settings
-from acc_ace.core.schemas.qualification import RelevanceBatch
 from acc_ace.core.text.prompt import Lines
 from acc_ace.ext.embedded.views import BulletView
 from acc_ace.ext.survivor.core_thinker import thinker_prompt
@@ -22,6 +20,8 @@ from acc_ace.models.factory import build_model, describe
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.models.response_shape import role_of
 from acc_ace.turn.structured_call import state_value
+from config import AgentSettings, Settings
+from schemas.qualification import RelevanceBatch
 from tests.ext.survivor.surroundings import bullet, moment, record, rules
 from tests.fakes.tables import each_case
 

@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.container import Container
+from acc_ace import Container, build_container
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
-from acc_ace.core.schemas.base import PlaybookScope, SessionKey
-from acc_ace.core.schemas.commit import CommittedState
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.ext.background.background_learning import StudentModels
 from acc_ace.ext.survivor.surprise_learning import Lessons, SurpriseLearning, surprises
 from acc_ace.ext.survivor.survival import Body, LoopSnapshot, Plan, Scoreboard, StepRecord
+from config import Settings
+from schemas.base import PlaybookScope, SessionKey
+from schemas.commit import CommittedState
+from schemas.playbook import Playbook
 from tests.fakes.tables import each_case
 
 KEY = SessionKey("survivor", "run-7", "run-7-1")

@@ -14,11 +14,7 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 from pydantic import PrivateAttr
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.artifact import RecallQuery
-from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace import Container, build_container
 from acc_ace.errors import InputError, ModelUnavailable, StoreError
 from acc_ace.ext.embedded.prompt_context import Call
 from acc_ace.ext.survivor.loop import RunOptions, Survivor, run_episodes
@@ -27,6 +23,9 @@ from acc_ace.ext.survivor.snapshots import SettingsPort
 from acc_ace.ext.survivor.survival import LoopSnapshot
 from acc_ace.ext.survivor.world import Observation, World
 from acc_ace.ext.survivor.world_rules import Rules, Sizes
+from config import Settings
+from schemas.artifact import RecallQuery
+from schemas.base import PlaybookScope
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import httpx
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace import build_container
 from acc_ace.ext.survivor.recent_ticks import runs_folder
 from acc_ace.ext.survivor.survival import Plan
 from acc_ace.server.app import create_app
+from config import Settings
 from tests.ext.survivor.survivor_run import save_run, tick
 
 

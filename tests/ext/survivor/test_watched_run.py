@@ -12,14 +12,14 @@ import httpx
 from pydantic import SecretStr
 from rich.console import Console
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace import build_container
 from acc_ace.ext.survivor.cli.watched_run import watched
 from acc_ace.ext.survivor.loop import RunOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import runs_folder
 from acc_ace.ext.survivor.snapshots import SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
 from acc_ace.server.app import create_app
+from config import Settings
 from tests.ext.survivor.test_survivor_loop import gentle
 from tests.fakes.loopback import served
 

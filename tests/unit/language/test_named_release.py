@@ -2,11 +2,11 @@
 
 import pytest
 
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.normalize import normalise
 from acc_ace.core.text.rules.named_release import ids_released, new_wording
 from acc_ace.core.text.rules.rule_changes import ChangeKind, detect_changes
+from schemas.base import Authority
+from schemas.commit import ConstraintPin
 from tests.fakes.tables import each_case
 
 

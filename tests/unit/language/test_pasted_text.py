@@ -2,11 +2,11 @@
 
 import pytest
 
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.quoted_spans import own_lines
 from acc_ace.core.text.rules.rule_changes import detect_changes, unmatched_release
 from acc_ace.core.text.rules.rule_detection import detect_rules
+from schemas.base import Authority
+from schemas.commit import ConstraintPin
 from tests.fakes.tables import each_case
 
 FREEZE = ConstraintPin(

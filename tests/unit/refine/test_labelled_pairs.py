@@ -6,11 +6,11 @@ from itertools import permutations
 import pytest
 
 from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.duplicates import contrary, lesson_of
 from bench.playbook_pairs import ours, read_pairs, score
+from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from schemas.limits import Limits
+from schemas.playbook import Playbook
 
 CAUGHT = ("duplicate", "possible_duplicate")
 """What the Curator's guard says of a lesson that is there in these or in other words."""

@@ -6,10 +6,10 @@ import pytest
 
 from acc_ace.core.playbook.delta_log import replay
 from acc_ace.core.playbook.refine.refine_plan import make_room, refine
-from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.delta import DeltaKind
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.tokens import estimate_tokens
+from schemas.bullet import Bullet
+from schemas.delta import DeltaKind
+from schemas.playbook import Playbook
 from tests.unit.refine.values import AT, bullet, context, playbook
 
 

@@ -7,11 +7,11 @@ import pytest
 from acc_ace.core.playbook.curation.curation_record import OK, CurationContext, record_of
 from acc_ace.core.playbook.curation.delta_guard import curate
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, room_maker, stale_time
-from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
-from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.errors import ConflictError
 from acc_ace.turn.learning_step import apply_batch
+from schemas.base import PlaybookScope
+from schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
+from schemas.playbook import Playbook, StoredPlaybook
 from tests.fakes.stores import InMemoryPlaybookStore
 from tests.unit.refine.values import context, playbook
 
