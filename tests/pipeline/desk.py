@@ -39,7 +39,7 @@ class Desk:
     resumable: bool = False
     clock: Clock | None = None
     guard: GuardMode | None = None
-    judge: ScriptedLlm | None = None
+    judge: BaseLlm | None = None
     search_evidence: bool = True
     sessions: BaseSessionService = field(default_factory=InMemorySessionService)
     over: Container | None = None
