@@ -10,7 +10,6 @@ from acc_ace.core.schemas.trace import ModelCall, RequestPart, TurnTrace
 from acc_ace.errors import CorruptStoreError
 from acc_ace.storage.create_stores import Stores
 from acc_ace.storage.sql_traces import KEPT_TURNS
-from acc_ace.unit_of_work import Write
 from schemas.base import SessionKey
 from schemas.report import TokenUse
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
@@ -88,7 +87,7 @@ async def test_a_row_is_bounded_and_a_part_says_what_is_cut(stores: Stores, part
     rng = random.Random(7)
     texts = ["".join(rng.choices(string.printable, k=30_000)) for _ in range(min(parts, 40))]
     many = [*texts, *(f"{rng.random()}" for _ in range(parts - len(texts)))]
-    write: Write = stores.traces.put_write(KEY, trace(1, *(call(text) for text in many)))
+    write = stores.traces.put_write(KEY, trace(1, *(call(text) for text in many)))
     work = stores.unit_of_work()
     work.add(write)
     await work.commit()

@@ -5,10 +5,9 @@ from google.adk.runners import InMemoryRunner
 from google.genai import types
 
 from acc_ace import build_container
-from acc_ace.conversation import APP_NAME
 from acc_ace.core.schemas.state import INPUT_AUTHORITY
 from acc_ace.errors import InputError
-from acc_ace.pipeline import build_app
+from acc_ace.pipeline import APP_NAME, build_app
 from config import ROLES, Settings
 from schemas.base import SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm

@@ -8,10 +8,9 @@ from google.adk.models.llm_request import LlmRequest
 from google.adk.runners import Runner
 from google.genai import types
 
-from acc_ace import build_model
-from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace import Conversation, build_model
 from acc_ace.errors import InputError
-from acc_ace.pipeline import build_app
+from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.turn.reflection_step import TurnOutcome, evidence_of
 from config import ROLES, Settings
 from schemas.base import Authority

@@ -18,9 +18,8 @@ from google.genai import types
 
 from acc_ace import Container, build_container
 from acc_ace.adk.bounded_turn import BoundedTurn
-from acc_ace.conversation import APP_NAME
 from acc_ace.errors import ModelUnavailable
-from acc_ace.pipeline import build_app
+from acc_ace.pipeline import APP_NAME, build_app
 from config import ROLES, Settings
 from schemas.base import SessionKey
 from schemas.interaction import Outcome

@@ -15,8 +15,7 @@ from google.genai import types
 from acc_ace import build_container
 from acc_ace.adk.bounded_turn import BoundedTurn
 from acc_ace.adk.session_lifecycle import SessionMaintenance
-from acc_ace.conversation import APP_NAME
-from acc_ace.pipeline import build_app
+from acc_ace.pipeline import APP_NAME, build_app
 from config import ROLES, Role, Settings
 from schemas.base import SessionKey
 from tests.fakes.clock import FixedClock

@@ -12,7 +12,6 @@ from rich.console import Console
 
 from acc_ace.cli.chat import Chat, converse, play
 from acc_ace.cli.line_prompt import CtrlC
-from acc_ace.cli.output import ExitCode
 from acc_ace.cli.script import Script, ScriptedTurn
 from acc_ace.cli.terminal import TerminalScreen
 from schemas.base import Authority, SessionKey
@@ -83,7 +82,7 @@ def conversation(turns: FakeTurnApi, lines: list[str]) -> str:
     with asyncio.Runner() as runner:
         code = converse(Chat(turns, KEY, screen), lambda: next(typed, None), runner, screen)
         assert not asyncio.all_tasks(runner.get_loop())
-    assert code is ExitCode.OK
+    assert code == 0
     return out.getvalue()
 
 

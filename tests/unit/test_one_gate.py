@@ -2,7 +2,6 @@
 
 import pytest
 
-from acc_ace.clock import SystemClock
 from acc_ace.core.gates.commit_gate import commit
 from acc_ace.core.gates.contradiction import contradiction, flag_contradiction
 from acc_ace.core.gates.references import Evidence
@@ -10,6 +9,7 @@ from acc_ace.core.gates.screening import quotation
 from schemas.artifact import Artifact, ArtifactKind
 from schemas.base import Tenant
 from schemas.interaction import TurnInput
+from tests.fakes.clock import START
 from tests.unit.gate_turns import BAN_EN, BAN_JA, LIMITS, ccs, say, started, texts
 
 LIFTS_EN = "The ban on restarts of db-01 during business hours has been lifted."
@@ -48,7 +48,7 @@ def _turn(content: str) -> Artifact:
         artifact_id="turn:s1:1",
         content=content,
         source="turn",
-        created_at=SystemClock().now(),
+        created_at=START,
         tenant=Tenant("acc_ace", "ops"),
         kind=ArtifactKind.TURN,
         session="s1",

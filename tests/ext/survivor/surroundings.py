@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment
 from acc_ace.ext.survivor.execution_engine import Acted, ExecutionEngine
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
@@ -15,11 +16,13 @@ from acc_ace.ext.survivor.survival import Body, Cell, Plan, StepRecord
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import ACTIONS, action_of
 from acc_ace.turn.turn_record import TurnRecord
+from config import AgentSettings
 from schemas.artifact import Artifact
 from schemas.base import Authority, SessionKey, Tenant
 from schemas.bullet import Bullet
 from schemas.commit import CcsDiff, CommitKind, CommittedState, ConstraintPin, JournalEntry
 from schemas.interaction import TurnInput
+from schemas.limits import Limits
 from schemas.playbook import Playbook, StoredPlaybook
 from schemas.qualification import Qualification
 
@@ -27,6 +30,12 @@ AT = datetime(2026, 11, 24, 12, tzinfo=UTC)
 KEY = SessionKey("survivor", "u", "run-1-1")
 PLAIN: Mapping[Cell, str] = {(r, c): "plain" for r in range(-4, 5) for c in range(-4, 5)}
 WELL = Body(life=12, food=40, water=30, most_life=12, most_food=40, most_water=30)
+
+
+def thinker(model: Any, limits: Limits | None = None, **options: Any) -> CoreThinker:
+    """A mind that asks this model."""
+    completion = DirectCompletion(model, Plan, AgentSettings())
+    return CoreThinker(completion, limits or Limits(), **options)
 
 
 def moment(**changes: Any) -> Outlook:

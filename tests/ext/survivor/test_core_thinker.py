@@ -4,15 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ModelUnavailable
-from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment, thinker_prompt, thinker_settings
+from acc_ace.ext.survivor.core_thinker import Moment, thinker_prompt, thinker_settings
 from acc_ace.ext.survivor.survival import MOST_STEPS, Action, Plan
 from acc_ace.turn.turn_record import TurnRecord
 from config import AgentSettings, Settings
 from schemas.limits import Limits
-from tests.ext.survivor.surroundings import bullet, log, record, rules
+from tests.ext.survivor.surroundings import bullet, log, record, rules, thinker
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm
 
@@ -28,8 +27,8 @@ def moment(reflection: str = "", fallback: Callable[[], Plan] = lambda: FALLBACK
 async def thought(
     model: ScriptedLlm, turn: TurnRecord, *, repairs: int = 1, **options: int
 ) -> Plan:
-    completion = DirectCompletion(model, Plan, AgentSettings())
-    return await CoreThinker(completion, Limits(repairs=repairs), **options).think(turn, moment())
+    mind = thinker(model, Limits(repairs=repairs), **options)
+    return await mind.think(turn, moment())
 
 
 async def test_the_plan_of_the_reply_with_the_known_bullets_and_its_cost() -> None:

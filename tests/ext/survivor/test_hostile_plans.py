@@ -5,23 +5,16 @@ import random
 from pathlib import Path
 from typing import Any
 
-from acc_ace.adk.structured_agent import DirectCompletion
-from acc_ace.ext.survivor.core_thinker import CoreThinker
 from acc_ace.ext.survivor.survival import DIRECTIONS, MOST_STEPS, Plan
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import KINDS, SIGNS, Rules
-from config import AgentSettings
 from schemas.limits import Limits
 from tests.ext.survivor.obedient_llm import ObedientLlm
-from tests.ext.survivor.surroundings import LivedWorld, rules, tick
+from tests.ext.survivor.surroundings import LivedWorld, rules, thinker, tick
 from tests.fakes.scripted_llm import ScriptedLlm
 
 WHITELIST = {"wait", *(f"move {name}" for name in DIRECTIONS), *(f"use {kind}" for kind in KINDS)}
 RULES = ("Never move onto lava.", "Never use a torus.", "Never use a disc.")
-
-
-def thinker(model: Any, limits: Limits | None = None) -> CoreThinker:
-    return CoreThinker(DirectCompletion(model, Plan, AgentSettings()), limits or Limits())
 
 
 _LENGTHS = [1, 2, 6, 40] * 20 + [10_000]

@@ -2,16 +2,11 @@
 
 from collections.abc import Sequence
 
-from acc_ace.adk.structured_agent import DirectCompletion
-from acc_ace.ext.survivor.core_thinker import CoreThinker
 from acc_ace.ext.survivor.policy_model import PolicyLlm
-from acc_ace.ext.survivor.survival import Plan
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import CREATURES, Rules
-from config import AgentSettings
 from schemas.bullet import Bullet
-from schemas.limits import Limits
-from tests.ext.survivor.surroundings import LivedWorld, bullet, rules, tick
+from tests.ext.survivor.surroundings import LivedWorld, bullet, rules, thinker, tick
 
 MOST_TICKS = 20
 VERBS = {"food": "eat", "water": "drink", "remedy": "heal", "danger": "avoid"}
@@ -31,7 +26,7 @@ def lessons(world: Rules) -> list[Bullet]:
 async def steps_lived(seed: int, bullets: Sequence[Bullet]) -> int:
     """Steps of a life of at most MOST_TICKS ticks."""
     world, pins = LivedWorld(World(Rules.drawn(seed)), seed), rules("Never move onto lava.")
-    mind = CoreThinker(DirectCompletion(PolicyLlm(), Plan, AgentSettings()), Limits(), bullets=12)
+    mind = thinker(PolicyLlm(), bullets=12)
     for _ in range(MOST_TICKS):
         done, turn = await tick(mind, world, "in sight: whatever", pins, bullets)
         assert [step.rule_id for step in done.steps if step.rule_id] == []
