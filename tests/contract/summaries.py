@@ -2,11 +2,11 @@
 
 from google.adk.models.base_llm import BaseLlm
 
-from acc_ace import Settings
 from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.core.schemas.session import ConversationSummary
 from acc_ace.ext.strategies import model_summarizer
 from acc_ace.turn.structured_call import load_prompts
+from config import Settings
 from schemas.message import Message, MessageRole
 from tests.fakes.clock import START
 
