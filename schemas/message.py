@@ -1,4 +1,4 @@
-"""Public contract: messages of a session. Defined in `acc_ace.core.schemas.message`."""
+"""Public contract: a session's turns as messages. Defined in `acc_ace.core.schemas.message`."""
 
 from acc_ace.core.schemas.message import Message, MessageRole
 

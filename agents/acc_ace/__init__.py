@@ -48,6 +48,8 @@ if TYPE_CHECKING:
         run_turns,
     )
 
+    __version__: str
+
 __all__ = [
     "AccAceError",
     "AccController",
@@ -128,9 +130,26 @@ _MODULES: Final = {
 
 def __getattr__(name: str) -> object:
     """Import a public name from its module. Not cached here: ADK may reload `agent`."""
+    if name == "__version__":
+        return _version()
     if name == "agent":  # `adk eval` loads this file as a module and reads this name from it.
         return import_module("acc_ace.agent")
     for module, names in _MODULES.items():
         if name in names.split():
             return getattr(import_module(f"acc_ace.{module}"), name)
     raise AttributeError(f"module 'acc_ace' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """The public names, and the version."""
+    return [*__all__, "__version__"]
+
+
+def _version() -> str:
+    """The installed version; '0+checkout' in a checkout that is not installed."""
+    from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - seldom asked
+
+    try:
+        return version("acc-ace")
+    except PackageNotFoundError:
+        return "0+checkout"

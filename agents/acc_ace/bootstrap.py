@@ -6,6 +6,7 @@ from acc_ace.adk.artifact_services import open_artifacts
 from acc_ace.clock import Clock, SystemClock
 from acc_ace.config import Settings, settings
 from acc_ace.container import Container
+from acc_ace.core.text.arguments import checked
 from acc_ace.ext.background.create_learning_queue import open_learning_queue
 from acc_ace.ext.semantic.embedder_factory import build_embedder
 from acc_ace.models.factory import register_models
@@ -15,6 +16,7 @@ from acc_ace.storage.playbooks.export_folders import FOLDER, count_files
 from acc_ace.turn.spending import Spending
 
 
+@checked
 def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
     """Open the stores of `chosen` and register our model names with ADK.
 

@@ -3,9 +3,10 @@
 import math
 from contextvars import ContextVar
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 
+@runtime_checkable
 class Clock(Protocol):
     """A clock."""
 

@@ -26,7 +26,8 @@ from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import CommittedState, GoalPin, JournalEntry, Release
 from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
 from acc_ace.core.schemas.report import FeedbackReport
-from acc_ace.core.text.input_checks import check_request_id, take_input
+from acc_ace.core.text.arguments import checked
+from acc_ace.core.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
@@ -53,6 +54,7 @@ DecisionOf = Callable[[TurnRecord], DecisionPort]
 class AccController:
     """Updates the state of one session, turn by turn."""
 
+    @checked
     def __init__(
         self,
         container: Container,
@@ -65,6 +67,7 @@ class AccController:
         settings, chosen = container.settings, models or {}
         self._container = container
         self._key = SessionKey(app, user, session)
+        check_key(self._key)
         self._models = {role: chosen.get(role) or build_model(role, settings) for role in _ROLES}
         container.spending.require_prices(priced_names(self._models.values()))
         self._completions = direct_completions(self._models, settings)
@@ -89,6 +92,7 @@ class AccController:
         """Lines to show below the answer: rules added, lifted and changed, open questions."""
         return self._open.notes if self._open else ()
 
+    @checked
     async def update_state(
         self,
         current_input: str | TurnInput,
@@ -110,6 +114,7 @@ class AccController:
         self._open = await self._turn(current_input, prev_ccs, None, idempotency_key)
         return self._open.state.ccs
 
+    @checked
     async def run_turns(
         self,
         inputs: Iterable[str | TurnInput],
@@ -205,6 +210,7 @@ class AccController:
         """`close` for callers without an event loop; raises RuntimeError inside one."""
         asyncio.run(self.close())
 
+    @checked
     async def record(
         self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()
     ) -> FeedbackReport | None:

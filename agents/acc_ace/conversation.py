@@ -43,6 +43,7 @@ from acc_ace.core.schemas.report import (
     TurnEvent,
     TurnReport,
 )
+from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
@@ -61,6 +62,7 @@ __all__ = ["APP_NAME", "Conversation"]
 class Conversation:
     """Runs turns, one at a time per session, and maintains their memory."""
 
+    @checked
     def __init__(
         self,
         container: Container,
@@ -96,7 +98,7 @@ class Conversation:
 
         Raises ConfigError or StoreError.
         """
-        return cls(build_container(chosen or load_settings()))
+        return cls(build_container(load_settings() if chosen is None else chosen))
 
     @property
     def container(self) -> Container:

@@ -28,6 +28,7 @@ CONTRACTS = (
     "qualification",
     "reflection",
     "report",
+    "survival",
 )
 DOORS = sorted(path.stem for path in (ROOT / "schemas").glob("[!_]*.py"))
 
@@ -55,6 +56,8 @@ def test_every_name_of_a_contract_is_behind_a_door() -> None:
         inside = importlib.import_module(_source(ROOT / "schemas" / f"{name}.py"))
         assert all(getattr(door, each) is getattr(inside, each) for each in door.__all__)
         shown.setdefault(inside.__name__, set()).update(door.__all__)
+    # The extension has names of its own beside its two contracts.
+    assert shown.pop("acc_ace.ext.survivor.survival") == {"LoopSnapshot", "Plan"}
     for module, names in shown.items():
         path = ROOT / "agents" / f"{module.replace('.', '/')}.py"
         assert _defined(path) <= names, module
@@ -64,12 +67,21 @@ def _source(door: Path) -> str:
     """The module that a door names again."""
     imports = [
         node.module
-        for node in ast.parse(door.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.ImportFrom)
+        for node in ast.walk(ast.parse(door.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("acc_ace.")
     ]
     [module] = imports
     assert module is not None
     return module
+
+
+def test_the_survivors_door_imports_the_extension_when_it_is_asked() -> None:
+    code = "import sys, schemas.survival as door; print('acc_ace.ext.survivor' in sys.modules)"
+    code += "; door.LoopSnapshot; print('acc_ace.ext.survivor' in sys.modules)"
+    done = subprocess.run(  # noqa: S603 - our own interpreter on our own text
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
+    assert done.stdout.split() == ["False", "True"]
 
 
 def test_the_door_of_the_settings_is_complete() -> None:
@@ -102,9 +114,9 @@ def test_importing_the_package_loads_nothing_of_it() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_code_and_tests_do_not_go_through_the_doors() -> None:
+def test_code_does_not_go_through_the_doors() -> None:
     doors = {"config", "main", "schemas"}
-    for folder in ("agents", "tests", "bench", "examples"):
+    for folder in ("agents", "bench", "examples"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             if path != Path(__file__):
                 assert not _roots(path) & doors, path

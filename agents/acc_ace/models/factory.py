@@ -24,6 +24,7 @@ from acc_ace.config import (
     google_credentials,
     google_endpoint,
 )
+from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
 from acc_ace.model_settings import POLICY_MODEL
@@ -97,6 +98,7 @@ def _instead_of(name: str) -> str:
     )
 
 
+@checked
 def build_model(role: Role, settings: Settings, *, host: BaseLlm | str = "") -> BaseLlm:
     """The model of an agent: the one named, with retries, then its fallback.
 

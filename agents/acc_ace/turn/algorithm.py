@@ -7,15 +7,17 @@
 
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from acc_ace.core.schemas.artifact import Recall
 from acc_ace.core.schemas.commit import CommittedState, JournalEntry
 from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.core.schemas.qualification import Qualification
+from acc_ace.core.text.arguments import checked
 from acc_ace.errors import ConfigError
 
 
+@runtime_checkable
 class RecallPort(Protocol):
     """Step 2: A_t from external memory."""
 
@@ -24,6 +26,7 @@ class RecallPort(Protocol):
         ...
 
 
+@runtime_checkable
 class QualificationPort(Protocol):
     """Step 3: A_t to A_t+."""
 
@@ -34,6 +37,7 @@ class QualificationPort(Protocol):
         ...
 
 
+@runtime_checkable
 class CompressionPort(Protocol):
     """Step 4: CCS_{t-1} is replaced by CCS_t."""
 
@@ -44,6 +48,7 @@ class CompressionPort(Protocol):
         ...
 
 
+@runtime_checkable
 class DecisionPort(Protocol):
     """Step 5: the agent acts, conditioned on CCS_t and x_t alone."""
 
@@ -52,6 +57,7 @@ class DecisionPort(Protocol):
         ...
 
 
+@runtime_checkable
 class EvidencePort(Protocol):
     """Stores the evidence of a turn, outside of the state, for later recall."""
 
@@ -190,6 +196,7 @@ async def run_steps(steps: Iterable[Step], ports: Ports, turn: Turn) -> None:
         await step.run(ports, turn)
 
 
+@checked
 async def run_turns(
     ports: Ports, inputs: Iterable[TurnInput], *, begin: CommittedState | None = None
 ) -> list[Turn]:
@@ -197,6 +204,7 @@ async def run_turns(
 
     A failing step ends the run: earlier turns are kept, nothing of the failed turn is.
     """
+    checked(Ports)(**vars(ports))
     check_order(STEPS, provided=OPENED)
     previous, turns = begin or CommittedState(), list[Turn]()
     for x_t in inputs:

@@ -43,6 +43,7 @@ from acc_ace.adk.stages.tool_loop import (
 from acc_ace.config import GuardMode, Role
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
+from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.prompt import load_prompt
 from acc_ace.errors import MemoryBypassedError
 from acc_ace.ext.guard.tool_guard import ToolGuard
@@ -64,6 +65,7 @@ class BoundedMemoryPlugin(BasePlugin):
     CommitRejected, and MemoryBypassedError where a request would go out with a transcript.
     """
 
+    @checked
     def __init__(
         self,
         container: Container | None = None,

@@ -7,6 +7,7 @@ from typing import Final
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.interaction import Attachment, TurnInput
 from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError, InputTooLargeError
@@ -20,6 +21,7 @@ _CHARS_PER_TOKEN_AT_MOST: Final = 32
 """Inputs with more are refused unread: blank padding must not cost a full scan."""
 
 
+@checked
 def check_key(key: SessionKey) -> None:
     """Raise InputError unless user and session have names that every store can distinguish."""
     _check_name("user id", key.user)
@@ -27,6 +29,8 @@ def check_key(key: SessionKey) -> None:
 
 
 def _check_name(what: str, name: str) -> None:
+    if not isinstance(name, str):
+        raise InputError(f"the {what} is {type(name).__name__}, and must be a text")
     if not name or name != name.strip():
         raise InputError(f"the {what} is blank or has surrounding spaces; remove them")
     if len(name) > MAX_ID_CHARS:
@@ -41,6 +45,7 @@ def check_request_id(name: str) -> None:
         _check_name("idempotency key", name)
 
 
+@checked
 def take_input(
     text: str,
     authority: Authority,
