@@ -14,15 +14,16 @@ from typing import NamedTuple
 
 from pydantic import Field
 
+from acc_ace.adk.student_models import Students
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import PlaybookScope, Value
 from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.text.answer_scoring import score_answer
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError
-from acc_ace.ext.background.learning_job import FeedbackMode, RunOptions, RunState, Sample
-from acc_ace.ext.lab.learning_plan import predict, score_answer, split
-from acc_ace.ext.lab.offline_learning import Students
+from acc_ace.ext.lab.learning_plan import predict, split
 from acc_ace.ext.lab.offline_run import continue_run, started
+from acc_ace.ext.lab.run_state import FeedbackMode, RunOptions, RunState, Sample
 
 RESAMPLES = 2_000
 

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
+from acc_ace.adk.student_models import STUDENTS, StudentModels
 from acc_ace.bootstrap import build_container
 from acc_ace.config import AUTO, Settings
 from acc_ace.errors import AccAceError
-from acc_ace.ext.background.background_learning import STUDENTS, StudentModels
-from acc_ace.ext.background.learning_job import FeedbackMode, RunState
 from acc_ace.ext.lab.offline_run import read_samples
+from acc_ace.ext.lab.run_state import FeedbackMode, RunState
 from bench.playbook_benefit import Help, measure
 
 

@@ -7,12 +7,13 @@ from acc_ace.clock import Clock, SystemClock
 from acc_ace.config import Settings, settings
 from acc_ace.container import Container
 from acc_ace.core.text.arguments import checked
-from acc_ace.ext.background.create_learning_queue import open_learning_queue
-from acc_ace.ext.semantic.embedder_factory import build_embedder
+from acc_ace.hooks import EMBEDDERS, LEARNING, only
+from acc_ace.memory.artifact_store import Embedder
 from acc_ace.models.factory import register_models
 from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.storage.playbooks.export_folders import FOLDER, count_files
+from acc_ace.turn.learning_queue import LearningQueue
 from acc_ace.turn.spending import Spending
 
 
@@ -29,7 +30,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
     embedder = build_embedder(chosen)
     files = open_artifacts(chosen)
     stores = create_stores(chosen, time, embedder, files=files)
-    learning = open_learning_queue(chosen) if chosen.learning == "background" else None
+    learning = _learning_queue(chosen)
 
     async def close() -> None:
         if learning is not None:
@@ -60,6 +61,19 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         embedder=embedder,
         playbook_files=partial(count_files, chosen.data_dir / FOLDER),
     )
+
+
+def build_embedder(chosen: Settings) -> Embedder | None:
+    """The embedder of the settings; None when there is none. Raises ConfigError."""
+    if not chosen.embedder.model:
+        return None
+    return only(EMBEDDERS, "ACC_ACE_EMBEDDER__MODEL").build_embedder(chosen)
+
+
+def _learning_queue(chosen: Settings) -> LearningQueue | None:
+    if chosen.learning != "background":
+        return None
+    return only(LEARNING, "ACC_ACE_LEARNING=background").open_queue(chosen)
 
 
 @lru_cache(maxsize=1)

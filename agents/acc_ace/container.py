@@ -19,9 +19,9 @@ from acc_ace.core.schemas.base import PlaybookScope
 
 if TYPE_CHECKING:
     from acc_ace.core.playbook.playbook_store import PlaybookStore
-    from acc_ace.ext.background.learning_queue import LearningQueue
     from acc_ace.memory.artifact_store import ArtifactStore, Embedder
     from acc_ace.turn.journal import Journal
+    from acc_ace.turn.learning_queue import LearningQueue
     from acc_ace.turn.ports import (
         Database,
         EvidenceStore,

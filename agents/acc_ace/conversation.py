@@ -4,7 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing, suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
@@ -47,12 +47,10 @@ from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
+from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.session_changes import Rollback, edit_state
 from acc_ace.turn.turn_record import TurnRequest
-
-if TYPE_CHECKING:
-    from acc_ace.ext.background.background_learning import BackgroundLearning
 
 logger = logging.getLogger(__name__)
 
@@ -355,7 +353,7 @@ class Conversation:
                 self.start_learning()
 
     @property
-    def _learning(self) -> "BackgroundLearning | None":
+    def _learning(self) -> TurnLearning | None:
         root = self._app.root_agent
         return root.learning if isinstance(root, BoundedTurn) else None
 

@@ -9,13 +9,14 @@ path there is in docs/adr/0003-sequential-agent.md.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from google.adk.agents import BaseAgent, SequentialAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
 from google.adk.models import BaseLlm
 
+from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
 from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
 from acc_ace.adk.stages.generator import Generator
@@ -28,15 +29,12 @@ from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
 from acc_ace.core.gates.commit_gate import RULES
 from acc_ace.core.schemas.base import OWN_APP
-from acc_ace.ext.guard.tool_guard import ToolGuard
 from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.algorithm import check_order
+from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.structured_call import Completion, Prompts, load_prompts
 from acc_ace.turn.turn_record import TurnRecords
-
-if TYPE_CHECKING:
-    from acc_ace.ext.background.background_learning import BackgroundLearning
 
 APP_NAME = OWN_APP
 
@@ -54,7 +52,7 @@ class RootAgent(BoundedTurn):
         pipeline: BaseAgent,
         models: Mapping[Role, BaseLlm],
         *,
-        learning: "BackgroundLearning | None",
+        learning: TurnLearning | None,
         after: Sequence[ContentlessStage],
     ) -> None:
         super().__init__(container, records, pipeline, models, learning=learning, after=after)
@@ -78,7 +76,7 @@ def build_pipeline(
     }
     for role in ("qualifier", "compressor", "generator"):
         _report_pressure(container, chosen[role])
-    guard = ToolGuard(container, (models or {}).get("guard"))
+    guard = ActGuard(container, (models or {}).get("guard"))
     if guard.model is not None:
         chosen["guard"] = guard.model
     container.spending.require_prices(priced_names(chosen.values()))
@@ -127,7 +125,7 @@ def _generator(
     records: TurnRecords,
     model: BaseLlm,
     prompts: Prompts,
-    guard: ToolGuard,
+    guard: ActGuard,
 ) -> Generator:
     return Generator(
         container,

@@ -40,7 +40,7 @@ def needs_mcp() -> None:
 
     The suite is about the default installation; run this file again with the extra installed.
     """
-    pytest.importorskip("mcp", reason='needs the extra: pip install "acc-ace[mcp]"')
+    pytest.importorskip("mcp", reason="needs the extra: pip install -e '.[mcp]'")
 
 
 class Unreachable(BaseToolset):

@@ -11,10 +11,10 @@ from google.genai import types
 from acc_ace import AccController, build_container
 from acc_ace.adk.answer_feedback import learning_roles
 from acc_ace.conversation import APP_NAME, Conversation
+from acc_ace.core.schemas.learning_job import LearningJob
 from acc_ace.errors import ConfigError, ModelRefused, NotFoundError, SpendingCeilingError
 from acc_ace.ext.background.job_execution import Learner
 from acc_ace.ext.background.learning_budget import Meter
-from acc_ace.ext.background.learning_job import LearningJob
 from config import ROLES, Settings
 from schemas.base import SessionKey, Tenant
 from schemas.cost import REPLAY, SessionCost

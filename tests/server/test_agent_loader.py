@@ -10,7 +10,7 @@ from google.adk.apps import App
 from acc_ace import build_container
 from acc_ace.errors import ConfigError
 from acc_ace.pipeline import build_app
-from acc_ace.server.adk_services import agent_loader, agents_dir, survivor
+from acc_ace.server.adk_services import agent_loader, agents_dir, apps_beside
 from config import Settings
 
 RELOADING = """
@@ -40,7 +40,7 @@ def built() -> App:
 def test_without_a_folder_our_apps_alone_are_served(built: App, tmp_path: Path) -> None:
     settings = Settings(agent_dir=None, data_dir=tmp_path)
     container = build_container(Settings(store="memory"))
-    loader = agent_loader(settings, built, {"survivor": lambda: survivor(container)})
+    loader = agent_loader(settings, built, apps_beside(container))
     assert loader.list_agents() == ["acc_ace", "survivor"]
     assert loader.load_agent("acc_ace") is built
     second = loader.load_agent("survivor")

@@ -103,7 +103,7 @@ def test_known_name_passes(name: str) -> None:
 
 
 def test_missing_extra_says_how_to_install_it() -> None:
-    with pytest.raises(ConfigError, match=r'pip install "acc-ace\[litellm\]"'):
+    with pytest.raises(ConfigError, match=r"pip install -e '\.\[litellm\]'"):
         kind_of("anthropic/claude", installed=lambda module: None)
 
 
@@ -151,5 +151,5 @@ def test_building_loads_no_client_that_is_not_used() -> None:
 
 
 def test_kind_of_litellm_names_needs_the_extra() -> None:
-    with pytest.raises(ConfigError, match="acc-ace\\[litellm\\]"):
+    with pytest.raises(ConfigError, match=r"pip install -e '\.\[litellm\]'"):
         kind_of("anthropic/claude-sonnet")

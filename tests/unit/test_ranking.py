@@ -2,9 +2,9 @@
 
 from acc_ace.core.text.search_terms import index_terms, query_terms
 from acc_ace.core.text.tokens import estimate_tokens
-from acc_ace.ext.documents.document_parts import ANY_DOCUMENT
 from acc_ace.memory.priors import TurnPosition
 from acc_ace.memory.ranking import (
+    ANY_DOCUMENT,
     PREVIOUS_TURN,
     CorpusStatistics,
     Document,

@@ -10,9 +10,9 @@ from acc_ace.container import Container
 from acc_ace.core.playbook.refine.refine_plan import departures
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.learning_job import JobState, LearningJob
 from acc_ace.core.schemas.reflection import Judgement, Reflection
 from acc_ace.core.schemas.report import FeedbackReport, ReportedDelta
-from acc_ace.ext.background.learning_job import JobState, LearningJob
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.feedback_record import feedback_job, learn_from_feedback, store_feedback

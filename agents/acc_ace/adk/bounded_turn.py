@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -26,11 +26,9 @@ from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.core.schemas.report import TurnDone, TurnPaused, TurnReport, WaitingCall
 from acc_ace.errors import AccAceError, LiveNotSupportedError
 from acc_ace.models.resilient import ResilientLlm
+from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
-
-if TYPE_CHECKING:
-    from acc_ace.ext.background.background_learning import BackgroundLearning
 
 logger = logging.getLogger(__name__)
 
@@ -82,7 +80,7 @@ class BoundedTurn(BaseAgent):
     _sessions: SessionTurns = PrivateAttr()
     _pipeline: BaseAgent = PrivateAttr()
     _models: tuple[BaseLlm, ...] = PrivateAttr()
-    _learning: "BackgroundLearning | None" = PrivateAttr()
+    _learning: TurnLearning | None = PrivateAttr()
     _after: tuple[ContentlessStage, ...] = PrivateAttr()
     _maintenance: SessionMaintenance = PrivateAttr()
 
@@ -93,7 +91,7 @@ class BoundedTurn(BaseAgent):
         pipeline: BaseAgent,
         models: Mapping[Role, BaseLlm],
         *,
-        learning: "BackgroundLearning | None" = None,
+        learning: TurnLearning | None = None,
         after: Sequence[ContentlessStage] = (),
     ) -> None:
         """`after` are the stages of the pipeline that learn from the answer."""
@@ -125,7 +123,7 @@ class BoundedTurn(BaseAgent):
         return self._lifecycle
 
     @property
-    def learning(self) -> "BackgroundLearning | None":
+    def learning(self) -> TurnLearning | None:
         """Background learning; None unless it is configured."""
         return self._learning
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from acc_ace.errors import ConfigError
+from acc_ace.hooks import how_to_install
 
 
 class McpServer(BaseModel):
@@ -57,7 +58,7 @@ def mcp_toolsets(path: Path, *, installed: Callable[[str], object] = find_spec) 
     """A toolset for each server of the file, by name. Does not connect yet."""
     config = read_mcp_config(path)
     if installed("mcp") is None:
-        raise ConfigError('ACC_ACE_MCP_SERVERS needs the MCP client: pip install "acc-ace[mcp]"')
+        raise ConfigError(f"ACC_ACE_MCP_SERVERS needs the MCP client; {how_to_install('mcp')}")
     toolset = import_module("google.adk.tools.mcp_tool").McpToolset
     return {
         name: toolset(

@@ -9,6 +9,7 @@ from typing import Final
 
 from google.adk.sessions import BaseSessionService
 
+from acc_ace.adk.learning_jobs import kept_jobs
 from acc_ace.adk.session_export import PAGE, Record, export_sessions, record
 from acc_ace.adk.sessions.session_pages import session_pages
 from acc_ace.adk.sessions.session_services import drop_session, erase_shared, is_beside
@@ -16,9 +17,8 @@ from acc_ace.container import Container
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant
 from acc_ace.core.schemas.cost import DaySum
 from acc_ace.errors import SessionBusyError
-from acc_ace.ext.background.create_learning_queue import kept_jobs
-from acc_ace.ext.background.learning_queue import LearningQueue
 from acc_ace.memory.artifact_store import ArtifactListing
+from acc_ace.turn.learning_queue import LearningQueue
 from acc_ace.turn.ports import UserFile
 
 __all__ = ["Record", "export_user"]

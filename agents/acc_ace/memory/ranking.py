@@ -14,7 +14,6 @@ from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.core.text.dates.periods import Period, named_periods
 from acc_ace.core.text.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
-from acc_ace.ext.documents.document_parts import ANY_DOCUMENT
 from acc_ace.memory.chunking import excerpt
 from acc_ace.memory.priors import Prior, TurnPosition, priors
 from acc_ace.memory.query_terms import QueryTerms, TermMatches, match_terms, weighted_terms
@@ -38,6 +37,9 @@ PREVIOUS_TURN = "previous turn"
 
 TIME_NAMED = "time named"
 """The reason that x_t names the time an artifact was made at."""
+
+ANY_DOCUMENT = "part:"
+"""Prefix of the ids of all parts of documents."""
 
 DEFAULT_WEIGHTS = RecallWeights()
 

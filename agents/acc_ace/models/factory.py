@@ -27,6 +27,7 @@ from acc_ace.config import (
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
+from acc_ace.hooks import MODELS, absent, how_to_install, offering
 from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.models.breaker import Breaker
 from acc_ace.models.resilient import ResilientLlm
@@ -44,16 +45,14 @@ def note_on(model: str) -> str:
 
 def says_label(answer: str) -> bool:
     """Whether an answer of the embedded model ends with its label, as the first ones do."""
-    from acc_ace.ext.embedded.phrases import NOTE  # noqa: PLC0415
-
-    return answer.rstrip().endswith(tuple(NOTE.values()))
+    return any(entry.says_label(answer) for entry in offering(MODELS))
 
 
 Kind = Literal["gemini", "embedded", "openai-compatible", "litellm"]
 
 ALLOWED = (
     "'auto', 'gemini-…', 'embedded/rules', 'embedded/policy' (the survivor's), 'openai/<model>', "
-    "or, with the extra acc-ace[litellm], a LiteLLM name such as 'anthropic/<model>'"
+    "or, with the extra 'litellm', a LiteLLM name such as 'anthropic/<model>'"
 )
 """What a model may be called, for messages."""
 
@@ -84,7 +83,8 @@ def kind_of(name: str, *, installed: Callable[[str], object] = find_spec) -> Kin
         raise ConfigError(f"unknown model name {name!r}; use {_instead_of(name)}")
     if kind == "litellm" and installed("litellm") is None:
         raise ConfigError(
-            f'model {name!r} needs an extra: pip install "acc-ace[litellm]"; or use {ALLOWED}'
+            f"model {name!r} needs the extra 'litellm' ({how_to_install('litellm')}); "
+            f"or use {ALLOWED}"
         )
     return kind
 
@@ -245,16 +245,27 @@ def has_judge(settings: Settings) -> bool:
     return bool(settings.guard_model.model) and not note_on(settings.model_name("guard"))
 
 
+class _OwnLlm(BaseLlm):
+    """Stands in ADK's registry for our own models, each imported when it is made."""
+
+    def __new__(cls, model: str) -> BaseLlm:  # type: ignore[misc]  # What ADK wants is the model.
+        return _embedded(model)
+
+    @classmethod
+    def supported_models(cls) -> list[str]:
+        """Their names."""
+        return [re.escape(name) for name in _EMBEDDED_NOTES]
+
+
 def register_models() -> None:
     """Make our model names known to ADK, so that `LlmAgent(model="embedded/rules")` works.
 
     May be called any number of times. ADK's own `openai/…` entry, which needs LiteLLM, is
     replaced.
     """
-    from acc_ace.ext.embedded.model import EmbeddedLlm  # noqa: PLC0415
     from acc_ace.models.openai_compatible import OpenAICompatibleLlm  # noqa: PLC0415
 
-    for llm in (EmbeddedLlm, OpenAICompatibleLlm):
+    for llm in (_OwnLlm, OpenAICompatibleLlm):
         LLMRegistry.register(llm)
 
 
@@ -288,13 +299,10 @@ def _build(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
 
 
 def _embedded(name: str) -> BaseLlm:
-    if name == POLICY_MODEL:
-        from acc_ace.ext.survivor.policy_model import PolicyLlm  # noqa: PLC0415
-
-        return PolicyLlm()
-    from acc_ace.ext.embedded.model import EmbeddedLlm  # noqa: PLC0415
-
-    return EmbeddedLlm(model=name)
+    for entry in offering(MODELS):
+        if (model := entry.build(name)) is not None:
+            return model
+    raise absent(MODELS, f"the model {name!r}")
 
 
 def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:

@@ -5,6 +5,7 @@ Both share stores, locks and models.
 
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,7 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.errors import ConfigError
+from acc_ace.hooks import APPS, offering
 
 _SCHEME: Final = "accace-served"
 
@@ -113,11 +115,10 @@ def agents_dir(settings: Settings) -> Path:
     return settings.agent_dir or settings.data_dir / "agents"
 
 
-def survivor(container: Container) -> App:
-    """The second app, imported when somebody asks for it. Raises ConfigError for its model."""
-    from acc_ace.ext.survivor.recent_ticks import build_app  # noqa: PLC0415 - when asked for
-
-    return build_app(container)
+def apps_beside(container: Container) -> dict[str, Callable[[], App]]:
+    """Our apps beside the first one, each built when somebody asks for it."""
+    found = {name: build for entry in offering(APPS) for name, build in entry.apps().items()}
+    return {name: partial(build, container) for name, build in found.items()}
 
 
 def agent_loader(

@@ -30,15 +30,16 @@ from acc_ace.cockpit.timeline import Timeline
 from acc_ace.config import ROLES, Role, Settings, disable_unexported_telemetry
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
+from acc_ace.hooks import ROUTERS, offering
 from acc_ace.models.factory import describe
 from acc_ace.pipeline import build_app
 from acc_ace.server.adk_guard import AdkInputGuard, PathRedaction
 from acc_ace.server.adk_services import (
     agent_loader,
     agents_dir,
+    apps_beside,
     artifact_uri,
     memory_uri,
-    survivor,
     uri_of,
 )
 from acc_ace.server.auth import TokenGuard, login_router
@@ -157,7 +158,6 @@ _ROUTERS: Final = (
     playbook_changes.router,
     memory_routes.router,
     artifact_routes.router,
-    memory_routes.documents_router,
     status_routes.models_router,
     status_routes.health_router,
     pages.router,
@@ -188,7 +188,7 @@ def create_app(
     built = build_app(container, models)
     service = open_session_service(container, forgets=True)
     conversation = Conversation(container, app=built, session_service=service, models=models)
-    loader = agent_loader(settings, built, {"survivor": lambda: survivor(container)})
+    loader = agent_loader(settings, built, apps_beside(container))
     hosted = HostedApps(conversation, loader, service)
     context = ServerContext(container, conversation, hosted, service, TurnGate())
     identities = Identities(settings.auth_tokens)
@@ -199,7 +199,8 @@ def create_app(
     app.state.acc_ace = context
     app.state.acc_ace_timeline = Timeline()
     serve_docs(app)
-    for router in (*_ROUTERS, login_router(identities)):
+    added = (router for entry in offering(ROUTERS) for router in entry.routers())
+    for router in (*_ROUTERS, *added, login_router(identities)):
         app.include_router(router)
     _guard(app, container, identities, context.gate)
     install_problem_handlers(app, data_dir=settings.data_dir)

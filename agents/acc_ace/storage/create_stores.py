@@ -8,8 +8,9 @@ from acc_ace.clock import Clock
 from acc_ace.config import Settings
 from acc_ace.core.playbook.playbook_store import PlaybookObserver, PlaybookStore
 from acc_ace.core.schemas.limits import RecallWeights
-from acc_ace.ext.semantic.sql_dense import SqlDense
+from acc_ace.hooks import EMBEDDERS, STORES, only
 from acc_ace.memory.artifact_store import ArtifactStore, Embedder
+from acc_ace.storage.dense_search import DenseSearch
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
 from acc_ace.storage.playbooks.export_folders import FOLDER, ErasedPlaybookFiles
 from acc_ace.storage.playbooks.playbook_export_files import PlaybookFiles
@@ -90,7 +91,7 @@ class SqlStores:
     def over(
         database: Database,
         index: ArtifactIndex[Any],
-        dense: SqlDense[Any] | None,
+        dense: DenseSearch[Any] | None,
         *,
         weights: RecallWeights,
         clock: Clock,
@@ -181,10 +182,9 @@ def create_stores(
         case "sqlite":
             return _in_file(settings, clock, embedder, beside)
         case "postgres":
-            # The driver is an optional extra.
-            from acc_ace.ext.postgres.create_postgres import open_postgres_stores  # noqa: PLC0415
-
-            return open_postgres_stores(settings, clock, embedder, files=beside)
+            return only(STORES, "ACC_ACE_STORE=postgres").open_stores(
+                settings, clock, embedder, beside
+            )
 
 
 def _files_beside(settings: Settings, files: UserFiles | None) -> dict[str, Files]:
@@ -236,11 +236,9 @@ def _in_file(
 
 def sqlite_dense(
     database: SqliteDatabase, embedder: Embedder | None, *, memory_mb: int
-) -> SqlDense[SqliteArtifactRows] | None:
+) -> DenseSearch[SqliteArtifactRows] | None:
     """The vector index of a SQLite database; None without an embedder."""
     if embedder is None:
         return None
-    # Needs numpy, an optional extra.
-    from acc_ace.ext.semantic.dense_index import SqliteDense  # noqa: PLC0415
-
-    return SqliteDense(database, embedder, memory_bytes=memory_mb * 1_000_000)
+    semantic = only(EMBEDDERS, "ACC_ACE_EMBEDDER__MODEL")
+    return semantic.sqlite_dense(database, embedder, memory_bytes=memory_mb * 1_000_000)

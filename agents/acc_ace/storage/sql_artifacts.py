@@ -11,7 +11,6 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 from acc_ace.core.schemas.artifact import Artifact, Recall, RecallQuery
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.limits import RecallWeights
-from acc_ace.ext.semantic.sql_dense import DensePool, Prepared, QueryVector, SqlDense, asking
 from acc_ace.memory.artifact_store import is_valid, valid_first
 from acc_ace.memory.query_terms import TermMatches
 from acc_ace.memory.ranking import (
@@ -27,6 +26,7 @@ from acc_ace.memory.ranking import (
     shortlist,
     term_matches,
 )
+from acc_ace.storage.dense_search import DensePool, DenseSearch, Prepared, QueryVector, asking
 from acc_ace.storage.sql_artifact_pool import (
     ArtifactRow,
     ArtifactRows,
@@ -101,7 +101,7 @@ class SqlArtifactStore(Generic[R]):
         index: ArtifactIndex[R],
         *,
         weights: RecallWeights = DEFAULT_WEIGHTS,
-        dense: SqlDense[R] | None = None,
+        dense: DenseSearch[R] | None = None,
     ) -> None:
         """Lexical search, plus semantic search if there is `dense`."""
         self._database, self._index = database, index

@@ -11,9 +11,9 @@ from acc_ace.core.playbook.playbook_store import IdempotentCommit
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import Interaction, Outcome
+from acc_ace.core.schemas.learning_job import LearningJob, LearningKind
 from acc_ace.core.schemas.reflection import MAX_FEEDBACK, Feedback, Judgement
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.ext.background.learning_job import LearningJob, LearningKind
 from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
 from acc_ace.turn.reflection_step import outcome_of, with_feedback
 

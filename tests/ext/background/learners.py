@@ -8,8 +8,8 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace import Container, build_container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.ext.background.learning_job import JobState, QueuedLearning
-from acc_ace.ext.background.learning_queue import LearningQueue
+from acc_ace.core.schemas.learning_job import JobState, QueuedLearning
+from acc_ace.turn.learning_queue import LearningQueue
 from config import ROLES, Settings
 from schemas.base import PlaybookScope, SessionKey
 from schemas.playbook import DeltaRecord

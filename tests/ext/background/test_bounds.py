@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.container import LoadMonitor
+from acc_ace.core.schemas.learning_job import Attempt, JobState, LearningJob
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.ext.background.learning_budget import HOUR, budget_wait_s
-from acc_ace.ext.background.learning_job import Attempt, JobState, LearningJob
 from schemas.base import SessionKey
 from tests.ext.background.conftest import Make
 from tests.ext.background.learners import KEY, conversation, lessons, queue_of, reached, settled

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from acc_ace.config import Settings
+from acc_ace.core.schemas.learning_job import JobState
 from acc_ace.errors import StoreError
 from acc_ace.ext.background.create_learning_queue import open_learning_queue
-from acc_ace.ext.background.learning_job import JobState
 from tests.ext.background.conftest import QUICK
 from tests.ext.background.learners import settled
 from tests.ext.background.test_killed_workers import opened, seed, worker

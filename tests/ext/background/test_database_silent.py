@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from acc_ace import Conversation, build_container
+from acc_ace.core.schemas.learning_job import JobState, LearningJob, QueuedLearning
 from acc_ace.errors import StoreError
 from acc_ace.ext.background.create_learning_queue import open_learning_queue
 from acc_ace.ext.background.dbos_database import dbos_database
 from acc_ace.ext.background.dbos_queue import DbosLearningQueue
-from acc_ace.ext.background.learning_job import JobState, LearningJob, QueuedLearning
-from acc_ace.ext.background.learning_queue import LearningQueue
+from acc_ace.turn.learning_queue import LearningQueue
 from config import ROLES, Settings
 from tests.ext.background.conftest import QUICK
 from tests.ext.background.learners import KEY, conversation, one_lesson_a_turn, queue_of, settled

@@ -6,7 +6,7 @@ import pytest
 from google.adk.agents import LlmAgent
 
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey
-from acc_ace.ext.background.learning_job import JobState
+from acc_ace.core.schemas.learning_job import JobState
 from tests.ext.background.conftest import Make
 from tests.ext.background.learners import KEY, conversation, one_lesson_a_turn, queue_of, settled
 from tests.fakes.scripted_llm import ScriptedLlm

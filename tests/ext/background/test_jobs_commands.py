@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from acc_ace.cli.app import app
+from acc_ace.core.schemas.learning_job import JobState
 from acc_ace.errors import AccAceError, InputError, NotFoundError
-from acc_ace.ext.background.learning_job import JobState
-from acc_ace.ext.background.learning_queue import LearningQueue
+from acc_ace.turn.learning_queue import LearningQueue
 from config import Settings
 from tests.ext.background.test_killed_workers import opened, seed, worker
 

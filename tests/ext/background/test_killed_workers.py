@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from acc_ace.core.schemas.learning_job import JobState, LearningJob
 from acc_ace.ext.background.create_learning_queue import open_learning_queue
-from acc_ace.ext.background.learning_job import JobState, LearningJob
-from acc_ace.ext.background.learning_queue import LearningQueue
 from acc_ace.storage.create_stores import Stores, create_stores
+from acc_ace.turn.learning_queue import LearningQueue
 from config import Settings
 from schemas.base import PlaybookScope, SessionKey
 from tests.contract.values import entry, interaction

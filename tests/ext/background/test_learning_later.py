@@ -4,9 +4,9 @@ import threading
 
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.core.schemas.learning_job import JobState
 from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.errors import ModelRefused, ModelUnavailable
-from acc_ace.ext.background.learning_job import JobState
 from tests.ext.background.conftest import Make
 from tests.ext.background.learners import (
     KEY,

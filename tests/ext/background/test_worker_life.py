@@ -12,8 +12,8 @@ from dbos import DBOS
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace import Conversation, build_container
+from acc_ace.core.schemas.learning_job import JobState
 from acc_ace.errors import ConfigError, ModelRefused, StoreError
-from acc_ace.ext.background.learning_job import JobState
 from config import ROLES, Settings
 from schemas.reflection import Judgement
 from tests.ext.background.conftest import Make

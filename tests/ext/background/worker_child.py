@@ -13,12 +13,12 @@ from contextlib import suppress
 from acc_ace import Container
 from acc_ace.adk.artifact_services import open_artifacts
 from acc_ace.clock import SystemClock
+from acc_ace.core.schemas.learning_job import JobState, LearningJob, LearningOutcome
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import StoreError
 from acc_ace.ext.background.create_learning_queue import open_learning_queue, open_learning_worker
 from acc_ace.ext.background.job_execution import Learner
 from acc_ace.ext.background.learning_budget import Meter
-from acc_ace.ext.background.learning_job import JobState, LearningJob, LearningOutcome
 from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores
 from acc_ace.turn.learning_step import Roles

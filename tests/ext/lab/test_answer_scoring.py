@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.ext.lab.learning_plan import score_answer
+from acc_ace.core.text.answer_scoring import score_answer
 from tests.fakes.tables import each_case
 
 

@@ -14,7 +14,7 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.ext.background.learning_job import RunState
+from acc_ace.ext.lab.run_state import RunState
 from tests.e2e.processes import BIN, environment
 from tests.e2e.test_cli import CommandLine, acc_ace
 from tests.fakes.default_replies import read_tagged

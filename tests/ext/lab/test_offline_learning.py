@@ -9,12 +9,12 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace import Container, build_container
+from acc_ace.adk.student_models import STUDENTS, StudentModels
 from acc_ace.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
-from acc_ace.ext.background.background_learning import STUDENTS, StudentModels
-from acc_ace.ext.background.learning_job import HeldoutScore, RunOptions, RunState, Sample
 from acc_ace.ext.lab.learning_plan import best, order, split
 from acc_ace.ext.lab.offline_learning import PATIENCE
 from acc_ace.ext.lab.offline_run import continue_run, read_samples, started
+from acc_ace.ext.lab.run_state import HeldoutScore, RunOptions, RunState, Sample
 from config import Settings
 from schemas.base import PlaybookScope
 from schemas.bullet import Bullet

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from acc_ace import Container, build_container
+from acc_ace.adk.student_models import StudentModels
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
-from acc_ace.ext.background.background_learning import StudentModels
 from acc_ace.ext.survivor.surprise_learning import Lessons, SurpriseLearning, surprises
 from acc_ace.ext.survivor.survival import Body, LoopSnapshot, Plan, Scoreboard, StepRecord
 from config import Settings

@@ -25,6 +25,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import BaseNode
 from google.genai import types
 
+from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.plugin.model_request import bound_results, can_take, find_cache, put_memory
@@ -46,7 +47,6 @@ from acc_ace.core.schemas import state as keys
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.prompt import load_prompt
 from acc_ace.errors import MemoryBypassedError
-from acc_ace.ext.guard.tool_guard import ToolGuard
 from acc_ace.models.factory import note_on, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.turn_record import Listener, TurnRecords
@@ -93,7 +93,7 @@ class BoundedMemoryPlugin(BasePlugin):
         self._memory = TurnMemory(self._container, models or {}, root)
         lasting = self._memory.models.lasting()
         self._maintenance = SessionMaintenance(self._container, models=lasting)
-        self._guard = ToolGuard(self._container, (models or {}).get("guard"), mode=guard)
+        self._guard = ActGuard(self._container, (models or {}).get("guard"), mode=guard)
         judges = [self._guard.model] if self._guard.model else []
         self._container.spending.require_prices(priced_names(judges))
         self._turns = Turns(

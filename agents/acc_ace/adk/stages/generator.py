@@ -14,6 +14,7 @@ from google.adk.events import Event
 from google.adk.models import BaseLlm
 from pydantic import PrivateAttr
 
+from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.memory_view import lasting_text
 from acc_ace.adk.stages.answer_events import AnswerCollector, answer_event, committed_state
 from acc_ace.adk.stages.stage import protect_state_keys
@@ -28,7 +29,6 @@ from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.schemas.report import Answer, AnswerChunk
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ConflictError, ModelOutputError
-from acc_ace.ext.guard.tool_guard import ToolGuard
 from acc_ace.models.factory import note_on
 from acc_ace.turn.algorithm import DECIDE, require
 from acc_ace.turn.lifecycle import TurnLifecycle
@@ -64,7 +64,7 @@ class Generator(BaseAgent):
         prompt: Prompt,
         tools: Tools,
         prompt_digests: dict[str, str],
-        guard: ToolGuard,
+        guard: ActGuard,
     ) -> None:
         super().__init__(name="generator", description="Answers from CCS_t and x_t.")
         self._container, self._records, self._prompt = container, records, prompt
@@ -73,7 +73,7 @@ class Generator(BaseAgent):
         self._agent = self._inner(model, list(tools), container.settings, guard)
 
     def _inner(
-        self, model: BaseLlm, tools: list[Any], settings: Settings, guard: ToolGuard
+        self, model: BaseLlm, tools: list[Any], settings: Settings, guard: ActGuard
     ) -> LlmAgent:
         loop = ToolLoop(self._records, self._lifecycle, settings.limits, guard, self._prompt)
         return LlmAgent(

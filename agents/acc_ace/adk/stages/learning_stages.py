@@ -6,7 +6,7 @@ turn as a job instead.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models import BaseLlm
@@ -32,7 +32,9 @@ from acc_ace.core.playbook.curation.delta_guard import CurationContext
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, stale_time
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.hooks import LEARNING, only
 from acc_ace.turn.algorithm import require
+from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.learning_step import (
     Learned,
     apply_batch,
@@ -44,9 +46,6 @@ from acc_ace.turn.learning_step import (
 from acc_ace.turn.reflection_step import with_current_bullets
 from acc_ace.turn.structured_call import load_prompts
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
-
-if TYPE_CHECKING:
-    from acc_ace.ext.background.background_learning import BackgroundLearning
 
 
 def learning_context(container: Container, record: TurnRecord) -> CurationContext:
@@ -229,11 +228,9 @@ class Scheduler(ContentlessStage):
 
     requires: ClassVar[frozenset[str]] = frozenset({"decision", "entry"})
 
-    _learning: "BackgroundLearning" = PrivateAttr()
+    _learning: TurnLearning = PrivateAttr()
 
-    def __init__(
-        self, container: Container, records: TurnRecords, learning: "BackgroundLearning"
-    ) -> None:
+    def __init__(self, container: Container, records: TurnRecords, learning: TurnLearning) -> None:
         super().__init__(
             container, records, name="scheduler", description="Lets learning happen later."
         )
@@ -252,20 +249,18 @@ class Scheduler(ContentlessStage):
 
 def background_learning(
     container: Container, models: Mapping[Role, BaseLlm] | None
-) -> "BackgroundLearning | None":
+) -> TurnLearning | None:
     """Background learning, if it is configured; raises ConfigError if it cannot be used."""
     if container.settings.learning != "background":
         return None
-    from acc_ace.ext.background.background_learning import BackgroundLearning  # noqa: PLC0415 - an extra
-
-    return BackgroundLearning(container, models=models)
+    return only(LEARNING, "ACC_ACE_LEARNING=background").open_learning(container, models)
 
 
 def learning_stages(
     container: Container,
     records: TurnRecords,
     completions: Completions,
-    learning: "BackgroundLearning | None",
+    learning: TurnLearning | None,
 ) -> tuple[ContentlessStage, ...]:
     """The stages after the answer, as the settings say: the pair's, a job for them, or none.
 

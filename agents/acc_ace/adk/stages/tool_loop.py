@@ -20,6 +20,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
+from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.memory_view import put_changing
 from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
@@ -33,7 +34,6 @@ from acc_ace.core.schemas.report import ToolFinished
 from acc_ace.core.text.prompt import Prompt, write_input
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import AccAceError, ModelOutputError
-from acc_ace.ext.guard.tool_guard import ToolGuard
 from acc_ace.memory.turn_artifacts import SEARCH_TOOL
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import input_value
@@ -131,7 +131,7 @@ class ToolLoop:
         records: TurnRecords,
         lifecycle: TurnLifecycle,
         limits: Limits,
-        guard: ToolGuard,
+        guard: ActGuard,
         prompt: Prompt,
     ) -> None:
         self._records, self._lifecycle = records, lifecycle

@@ -14,6 +14,7 @@ from acc_ace.cli.checks.installation import Finding, note, ok, problem
 from acc_ace.cli.checks.storage import why_inaccessible
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
+from acc_ace.hooks import how_to_install
 
 _PREFIX = "ACC_ACE_"
 _NEAR = 0.7
@@ -99,7 +100,7 @@ def check_mcp(settings: Settings) -> Finding:
     if not isinstance(servers, dict):
         return problem("mcp", f"{path} has no 'mcpServers' object", fix)
     if find_spec("mcp") is None:
-        return problem("mcp", "the package mcp is not installed", 'pip install "acc-ace[mcp]"')
+        return problem("mcp", "the package mcp is not installed", how_to_install("mcp"))
     return ok("mcp", f"{len(servers)} servers in {path}")
 
 

@@ -7,7 +7,7 @@ from acc_ace.cli.checks.installation import Finding, note, ok, problem
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, block_name, google_credentials
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
-from acc_ace.ext.semantic.embedder_factory import build_embedder, kind_of_embedder
+from acc_ace.hooks import EMBEDDERS, GUARD, is_offered, only
 from acc_ace.models.factory import Kind, describe, has_judge, kind_of
 from acc_ace.models.gemini import reach_gemini
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
@@ -53,6 +53,9 @@ def check_guard(settings: Settings) -> Finding:
     if mode == "off":
         detail = "off: tool calls are not held against the rules"
         return note("guard mode", detail, "set ACC_ACE_GUARD=confirm to enforce rules at the act")
+    if not is_offered(GUARD):
+        detail = "missing: tool calls are not held against the rules"
+        return problem("guard mode", detail, "install the extension 'guard', or set it to off")
     judge = f"and {settings.model_name('guard')}" if has_judge(settings) else "alone"
     return ok("guard mode", f"{mode}, by the deterministic check {judge}")
 
@@ -68,7 +71,8 @@ def check_embedder(settings: Settings) -> Finding:
     if not name:
         return ok("embedder", "none: recall is lexical only")
     try:
-        build_embedder(settings)
+        semantic = only(EMBEDDERS, "ACC_ACE_EMBEDDER__MODEL")
+        semantic.build_embedder(settings)
     except ConfigError as error:
         return problem("embedder", str(error), "fix it, or unset ACC_ACE_EMBEDDER__MODEL")
     url = settings.embedder.base_url or settings.openai_base_url
@@ -77,7 +81,7 @@ def check_embedder(settings: Settings) -> Finding:
         "gemini": "through google-genai",
         "openai-compatible": f"at {redact(url)}",
     }
-    return ok("embedder", f"{name} ({where[kind_of_embedder(name)]})")
+    return ok("embedder", f"{name} ({where[semantic.kind(name)]})")
 
 
 def check_gemini_answers(settings: Settings) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from acc_ace.cli.checks.installation import Finding, note, ok
 from acc_ace.config import Settings
 from acc_ace.core.playbook.refine.refine_plan import MAKES_ROOM, OVER_BUDGET
 from acc_ace.errors import ConfigError, StoreError
+from acc_ace.hooks import STORES, only
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sqlite.database import DATABASE_FILE
 
@@ -67,13 +68,11 @@ def _read(settings: Settings) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ..
 async def _read_postgres(
     settings: Settings,
 ) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
-    # The driver is an optional extra.
-    from acc_ace.ext.postgres.create_postgres import open_database  # noqa: PLC0415
-
     def both(rows: Rows) -> tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]:
         return rows.all(_BULLETS), rows.all(_ARCHIVED)
 
-    database = open_database(settings.model_copy(update={"database_wait_s": 0.0}))
+    stores = only(STORES, "ACC_ACE_STORE=postgres")
+    database = stores.open_database(settings.model_copy(update={"database_wait_s": 0.0}))
     try:
         return await database.read(both)
     finally:

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from acc_ace.cli.checks.installation import Finding, note, ok, problem
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError, StoreError
+from acc_ace.hooks import STORES, only
 from acc_ace.storage.sql_database import check_version
 from acc_ace.storage.sqlite.database import DATABASE_FILE, store_error
 
@@ -84,11 +85,10 @@ def check_databases(settings: Settings) -> Iterator[Finding]:
 
 def _check_postgres(settings: Settings) -> Finding:
     """Whether the server answers with our schema; an empty database gets the schema."""
-    # The driver is an optional extra.
     try:
-        from acc_ace.ext.postgres.create_postgres import open_database  # noqa: PLC0415
-
-        database = open_database(settings.model_copy(update={"database_wait_s": 0.0}))
+        database = only(STORES, "ACC_ACE_STORE=postgres").open_database(
+            settings.model_copy(update={"database_wait_s": 0.0})
+        )
         asyncio.run(_ask(database.check, database.close))
     except ConfigError as error:
         return problem("database", str(error), "fix the setting, or set ACC_ACE_STORE=sqlite")

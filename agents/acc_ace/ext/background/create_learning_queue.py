@@ -4,19 +4,19 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from acc_ace.adk.learning_jobs import JOBS_FILE
 from acc_ace.clock import SystemClock
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
-from acc_ace.ext.background.learning_queue import Learn, LearningQueue, LearningWorker
+from acc_ace.ext.background.learning_worker import Learn, LearningWorker
+from acc_ace.hooks import how_to_install
+from acc_ace.turn.learning_queue import LearningQueue
 
 if TYPE_CHECKING:
     from acc_ace.container import Container
 
-JOBS_FILE = "jobs.db"
-"""Name of the SQLite file in the data directory."""
-
-_MISSING = (
-    "ACC_ACE_LEARNING=background needs the extra 'background': pip install 'acc-ace[background]'"
+_MISSING = "ACC_ACE_LEARNING=background needs the extra 'background'; " + how_to_install(
+    "background"
 )
 
 

@@ -9,14 +9,14 @@ from dbos import DBOSClient, WorkflowStatus
 from pydantic import ValidationError
 
 from acc_ace.core.schemas.base import Tenant
-from acc_ace.errors import NotFoundError
-from acc_ace.ext.background.learning_job import (
+from acc_ace.core.schemas.learning_job import (
     Attempt,
     JobState,
     LearningJob,
     LearningOutcome,
     QueuedLearning,
 )
+from acc_ace.errors import NotFoundError
 
 logger = logging.getLogger(__name__)
 

@@ -16,6 +16,7 @@ from dbos import DBOSClient, EnqueueOptions
 
 from acc_ace.clock import Clock
 from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.schemas.learning_job import Attempt, JobState, LearningJob, QueuedLearning
 from acc_ace.core.schemas.limits import BackgroundLimits
 from acc_ace.errors import InputError, StoreError
 from acc_ace.ext.background.dbos_database import CONNECTIONS, DbosDatabase
@@ -37,12 +38,6 @@ from acc_ace.ext.background.dbos_job_rows import (
     rows_of,
     statuses,
     submitted_at,
-)
-from acc_ace.ext.background.learning_job import (
-    Attempt,
-    JobState,
-    LearningJob,
-    QueuedLearning,
 )
 
 T = TypeVar("T")

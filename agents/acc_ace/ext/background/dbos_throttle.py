@@ -8,11 +8,11 @@ from contextlib import suppress
 
 from acc_ace.clock import Clock
 from acc_ace.container import LoadMonitor
+from acc_ace.core.schemas.learning_job import Attempt
 from acc_ace.core.schemas.limits import BackgroundLimits
 from acc_ace.errors import StoreError
 from acc_ace.ext.background.dbos_queue import DbosLearningQueue
 from acc_ace.ext.background.learning_budget import HOUR, budget_wait_s
-from acc_ace.ext.background.learning_job import Attempt
 
 logger = logging.getLogger(__name__)
 

@@ -21,6 +21,7 @@ from sqlalchemy import Engine
 from acc_ace.clock import Clock
 from acc_ace.container import LoadMonitor
 from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.learning_job import Attempt, LearningJob
 from acc_ace.core.schemas.limits import BackgroundLimits
 from acc_ace.errors import (
     AccAceError,
@@ -42,8 +43,7 @@ from acc_ace.ext.background.dbos_job_rows import JOB_VERSION, QUEUE, WORKFLOW
 from acc_ace.ext.background.dbos_queue import DbosLearningQueue
 from acc_ace.ext.background.dbos_throttle import Throttle, pause
 from acc_ace.ext.background.learning_budget import Meter
-from acc_ace.ext.background.learning_job import Attempt, LearningJob
-from acc_ace.ext.background.learning_queue import Learn
+from acc_ace.ext.background.learning_worker import Learn
 from acc_ace.turn.ports import SessionLock
 
 logger = logging.getLogger(__name__)

@@ -9,11 +9,11 @@ from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, stale_time
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.delta import DeltaStatus
 from acc_ace.core.schemas.interaction import Interaction, Outcome
+from acc_ace.core.schemas.learning_job import LearningJob, LearningKind, LearningOutcome
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ModelError, ModelOutputError, NotFoundError
 from acc_ace.ext.background.learning_budget import Meter
-from acc_ace.ext.background.learning_job import LearningJob, LearningKind, LearningOutcome
 from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
 from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
 from acc_ace.turn.reflection_step import TurnOutcome, outcome_of

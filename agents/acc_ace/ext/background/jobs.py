@@ -13,10 +13,10 @@ from acc_ace.cli.output import json_line, named_values, stdout_console
 from acc_ace.cli.terminal import short_count
 from acc_ace.config import load_settings
 from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.schemas.learning_job import JobState, QueuedLearning
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.ext.background.create_learning_queue import kept_jobs
-from acc_ace.ext.background.learning_job import JobState, QueuedLearning
-from acc_ace.ext.background.learning_queue import LearningQueue
+from acc_ace.turn.learning_queue import LearningQueue
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from acc_ace.ext.background.learning_job import Attempt
+from acc_ace.core.schemas.learning_job import Attempt
 
 HOUR = timedelta(hours=1)
 

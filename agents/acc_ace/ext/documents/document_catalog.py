@@ -7,8 +7,9 @@ from acc_ace.container import Container
 from acc_ace.core.schemas.artifact import Artifact, DocumentPart, StoredDocument
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.errors import NotFoundError, StoreError
-from acc_ace.ext.documents.document_parts import ANY_DOCUMENT, Version, document_key, version_in
+from acc_ace.ext.documents.document_parts import Version, document_key, version_in
 from acc_ace.memory.artifact_store import ArtifactListing, ArtifactStore
+from acc_ace.memory.ranking import ANY_DOCUMENT
 
 
 async def list_documents(

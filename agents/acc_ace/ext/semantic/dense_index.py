@@ -3,10 +3,11 @@
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 
-from acc_ace.ext.semantic.sql_dense import DenseQuery, Nearest, Prepared, SqlDense
+from acc_ace.ext.semantic.sql_dense import SqlDense
 from acc_ace.ext.semantic.vectors import SqliteVectors, model_number, other_dimension
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.memory.ranking import Document
+from acc_ace.storage.dense_search import DenseQuery, Nearest, Prepared
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.storage.tenant_rows import TenantTotals, Times

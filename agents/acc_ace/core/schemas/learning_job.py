@@ -1,10 +1,9 @@
-"""Asynchronous learning: background jobs and their states, and runs over a data set."""
+"""Learning from a turn as a job: what it is, and how far it has come."""
 
 import hashlib
 import json
 from datetime import datetime
 from enum import StrEnum
-from typing import Literal
 
 from pydantic import Field
 
@@ -105,63 +104,3 @@ class LearningOutcome(Value):
     held: int = Field(default=0, ge=0)
     rejected: int = Field(default=0, ge=0)
     left: int = Field(default=0, ge=0, description="Bullets that left the full playbook.")
-
-
-FeedbackMode = Literal["truth", "reward", "none"]
-"""What the Reflector sees of an answer: the target, only the score, or nothing."""
-
-
-class Sample(Value):
-    """A question of a data set, with its answer if known."""
-
-    text: str = Field(min_length=1, description="Context and question, as the Generator gets them.")
-    target: str | None = Field(default=None, description="The correct answer.")
-
-
-class RunOptions(Value):
-    """Options of a run. The same options and samples identify the same run."""
-
-    epochs: int = Field(default=1, ge=1, le=100)
-    heldout: float = Field(default=0.2, ge=0, le=0.9, description="Fraction held out for scoring.")
-    seed: int = Field(default=0, ge=0, description="Random seed for the split and sample order.")
-    feedback: FeedbackMode = "truth"
-    app: str = Field(description="Whose playbook.")
-
-
-class HeldoutScore(Value):
-    """Score of a playbook version on the held-out samples."""
-
-    epoch: int = Field(ge=0, description="Epochs before; 0 for the initial playbook.")
-    version: int = Field(ge=0, description="On the branch; for epoch 0 on the main branch.")
-    score: float = Field(ge=0, le=1, description="Mean over the answered samples.")
-    answered: int = Field(ge=0)
-    samples: int = Field(ge=0)
-
-
-class RunState(StoredValue):
-    """Progress of a run, saved after every sample so that it can be resumed."""
-
-    run: str = Field(description="Names the run: a digest of its options and samples.")
-    branch: str = Field(description="Branch of the playbook that it learns on.")
-    base_version: int = Field(ge=0, description="Version of the main branch that it started from.")
-    options: RunOptions
-    train: int = Field(ge=0, description="Training samples per epoch.")
-    heldout: int = Field(ge=0, description="Samples that versions are scored on.")
-    epoch: int = Field(default=0, ge=0, description="Epochs that are done.")
-    position: int = Field(default=0, ge=0, description="Samples of the next epoch that are done.")
-    scores: tuple[HeldoutScore, ...] = ()
-    score_sum: float = Field(default=0, ge=0, description="Scores of training answers, this epoch.")
-    scored: int = Field(default=0, ge=0, description="Training answers that could be scored.")
-    failures: int = Field(default=0, ge=0, description="Samples without an answer or reflection.")
-    calls: int = Field(default=0, ge=0, description="Model calls so far.")
-    tokens: int = Field(default=0, ge=0, description="Tokens into and out of them.")
-    last_error: str = ""
-    outcome: Literal["", "promoted", "kept", "undecided", "conflict"] = Field(
-        default="",
-        description="'' while it runs; then whether a version was promoted, the old one was kept, "
-        "nothing could be decided without held-out scores, or the main branch had moved on.",
-    )
-    promoted_version: int | None = Field(
-        default=None, description="Version of the main branch that it led to."
-    )
-    digest: str = Field(default="", description="Digest of the branch at the end.")

@@ -1,22 +1,11 @@
-"""Durable learning jobs: submitted by turns, run in the background, managed by people."""
+"""Learning jobs as the turn knows them: a queue, and what submits to it after an answer."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from acc_ace.core.schemas.base import Tenant
-from acc_ace.ext.background.learning_budget import Meter
-from acc_ace.ext.background.learning_job import (
-    JobState,
-    LearningJob,
-    LearningOutcome,
-    QueuedLearning,
-)
-
-Learn = Callable[[LearningJob, Meter], Awaitable[LearningOutcome]]
-"""Run a job and count its model tokens. Raises AccAceError; then nothing has changed.
-
-Idempotent: running a finished job again changes nothing.
-"""
+from acc_ace.core.schemas.learning_job import JobState, LearningJob, QueuedLearning
+from acc_ace.turn.turn_record import TurnRecord
 
 
 class LearningQueue(Protocol):
@@ -76,13 +65,25 @@ class LearningQueue(Protocol):
         ...
 
 
-class LearningWorker(Protocol):
-    """Run the jobs of a queue in this process."""
+class TurnLearning(Protocol):
+    """Learning from this process's turns in the background."""
 
     def start(self) -> None:
-        """Start the worker if it is not running; returns at once. Raises ConfigError."""
+        """Start running jobs, also those left by other processes. Raises ConfigError."""
         ...
 
-    async def stop(self, grace_s: float) -> None:
-        """Stop taking jobs; let running ones finish within the grace period, then requeue them."""
+    async def submit(self, record: TurnRecord) -> None:
+        """Enqueue the job of a turn. Raises StoreError; the turn is then not learnt from."""
+        ...
+
+    async def pending(self) -> int:
+        """Number of waiting and running jobs of all processes. Raises StoreError."""
+        ...
+
+    async def finish(self, wait_s: float) -> None:
+        """Wait until no job is left, at most `wait_s` seconds."""
+        ...
+
+    async def stop(self) -> int:
+        """Stop; return the jobs left for the next start, -1 if unknown."""
         ...

@@ -1,0 +1,17 @@
+"""What the lab offers: learning from a data set, and a bench of recall on data of one's own."""
+
+from collections.abc import Sequence
+from typing import Final
+
+_COMMANDS: Final = {"": ("acc_ace.ext.lab.commands",)}
+
+
+class Entry:
+    """The hook `commands`."""
+
+    def commands(self, group: str) -> Sequence[str]:
+        """`learn` and `bench recall`."""
+        return _COMMANDS.get(group, ())
+
+
+ENTRY: Final = Entry()

@@ -1,0 +1,91 @@
+"""`acc-ace survive` and `analyze`: the options; what they do is imported when they run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from acc_ace.errors import ConfigError
+from acc_ace.hooks import how_to_install
+
+app = typer.Typer()
+
+_Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+
+
+@app.command()
+def survive(
+    *,
+    episodes: Annotated[int, typer.Option(min=1, help="Lives to live.")] = 1,
+    ticks: Annotated[int, typer.Option(min=1, help="Most ticks of a life.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")] = 0,
+    model: Annotated[str | None, typer.Option(help="Model of every agent.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Rule that binds it; repeatable.")
+    ] = None,
+    save_run: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Where to save each tick.")
+    ] = None,
+    save_report: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="Where to save the measures.")
+    ] = None,
+    tick_delay: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="SECONDS", help="Pause after a tick (20 for live models)."),
+    ] = None,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, metavar="MONEY", help="US dollars to stop at.")
+    ] = None,
+    ui: Annotated[
+        int | None,
+        typer.Option(
+            min=0, max=65_535, metavar="PORT", help="Serve the cockpit on it; 0 = a free one."
+        ),
+    ] = None,
+    linger: Annotated[
+        float | None,
+        typer.Option(min=0, metavar="SECONDS", help="How long the page outlives the run (600)."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show only the result.")] = False,
+    as_json: _Json = False,
+) -> None:
+    """Let the survivor live in its world, and learn fear and curiosity."""
+    try:
+        from acc_ace.ext.survivor.cli.survive import run_survive  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        if error.name not in {"gymnasium", "numpy"}:
+            raise
+        raise ConfigError(
+            f"the survivor needs {error.name}; {how_to_install('survivor')}"
+        ) from error
+    code = run_survive(
+        episodes=episodes,
+        ticks=ticks,
+        seed=seed,
+        model=model,
+        rules=tuple(rule or ()),
+        save_run=save_run,
+        save_report=save_report,
+        tick_delay=tick_delay,
+        max_cost=max_cost,
+        ui=ui,
+        linger=linger,
+        as_json=as_json,
+        quiet=quiet,
+    )
+    raise typer.Exit(code)
+
+
+@app.command()
+def analyze(
+    run: Annotated[Path, typer.Argument(metavar="RUN.jsonl", help="A run that survive saved.")],
+    *,
+    html: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Write a page with plots, too.")
+    ] = None,
+    as_json: _Json = False,
+) -> None:
+    """Analyze a survivor's run: survival, fear, exploration, and what it learned."""
+    from acc_ace.ext.survivor.cli.analyze import run_analyze  # noqa: PLC0415 — keeps --help quick
+
+    run_analyze(run, as_json=as_json, html=html)
