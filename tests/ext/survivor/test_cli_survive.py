@@ -14,6 +14,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.ext.survivor.recent_ticks import runs_folder
+from acc_ace.hooks import how_to_install
 from tests.e2e.processes import BIN, ROOT, environment
 from tests.e2e.test_cli import CommandLine
 from tests.ext.survivor.survivor_run import save_run, tick
@@ -164,7 +165,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
         check=False,
     )
     assert ended.returncode == 2
-    needs = "the survivor needs gymnasium; run: pip install 'acc-ace[survivor]'"
+    needs = f"the survivor needs gymnasium; {how_to_install('survivor')}"
     assert ended.stderr == f"error (invalid_settings): {needs}\n"
 
 
