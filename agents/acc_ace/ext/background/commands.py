@@ -4,7 +4,7 @@ import typer
 
 from acc_ace.cli.lazy_group import lazy_group
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 app.add_typer(
     typer.Typer(
         cls=lazy_group("acc_ace.ext.background.jobs"),

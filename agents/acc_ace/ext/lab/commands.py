@@ -7,7 +7,7 @@ import typer
 
 from acc_ace.cli.options import APP_NAME, App
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 bench = typer.Typer(help="Run benchmarks on your own data.", no_args_is_help=True)
 app.add_typer(bench, name="bench")
 

@@ -8,7 +8,7 @@ import typer
 from acc_ace.errors import ConfigError
 from acc_ace.hooks import how_to_install
 
-app = typer.Typer()
+app = typer.Typer(rich_markup_mode=None)
 
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
