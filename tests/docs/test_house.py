@@ -25,30 +25,30 @@ class Pin(NamedTuple):
 
 
 PINS: Final = {
-    "closure of plugin, modules": Pin(174, 120),
-    "closure of plugin, lines": Pin(31_047, 24_000),
-    "closure of controller, modules": Pin(182, 120),
-    "closure of controller, lines": Pin(31_872, 24_000),
+    "closure of plugin, modules": Pin(172, 120),
+    "closure of plugin, lines": Pin(30_212, 24_000),
+    "closure of controller, modules": Pin(174, 120),
+    "closure of controller, lines": Pin(30_900, 24_000),
     "closure of commit_gate, modules": Pin(42, 25),
     "closure of commit_gate, lines": Pin(7_375, 4_500),
-    "closure of survivor, modules": Pin(226, 160),
-    "closure of survivor, lines": Pin(41_734, 31_000),
+    "closure of survivor, modules": Pin(216, 160),
+    "closure of survivor, lines": Pin(40_136, 31_000),
     "fields of the turn's record": Pin(56, 25),
     "modules that write it": Pin(18, 4),
-    "imports from core into ext": Pin(24, 0),
+    "imports from core into ext": Pin(1, 0),
     "language tables": Pin(585, 250),
     "deep tests": Pin(58, 60),
-    "code lines": Pin(44_393, 42_500),
-    "code lines of the core": Pin(25_643, 23_500),
+    "code lines": Pin(44_713, 42_500),
+    "code lines of the core": Pin(26_062, 23_500),
     "modules that the plugin loads": Pin(204, 150),
     "lines of the longest file": Pin(453, 300),
-    "modules of the fullest room": Pin(20, 18),
+    "modules of the fullest room": Pin(21, 18),
 }
 """What stands in the files."""
 
 TRACED: Final = {
-    "files of a turn, embedded": Pin(159, 100),
-    "files of a turn, scripted": Pin(140, 100),
+    "files of a turn, embedded": Pin(160, 100),
+    "files of a turn, scripted": Pin(141, 100),
     "functions of a turn, embedded": Pin(1_400, 750),
     "functions of a turn, scripted": Pin(1_075, 750),
     "calls between rooms, embedded": Pin(960, 500),
@@ -62,15 +62,15 @@ TRACED: Final = {
 
 EXTENSIONS: Final = {
     # code lines of each
-    "background": 1_318,
-    "documents": 680,
-    "embedded": 2_767,
-    "guard": 850,
-    "lab": 874,
-    "postgres": 1_167,
-    "semantic": 1_001,
+    "background": 1_177,
+    "documents": 799,
+    "embedded": 2_775,
+    "guard": 852,
+    "lab": 943,
+    "postgres": 1_186,
+    "semantic": 966,
     "strategies": 140,
-    "survivor": 3_423,
+    "survivor": 3_578,
 }
 
 LOADED: Final = """
