@@ -1,11 +1,14 @@
 """Public contract: base classes and tenants. Defined in `acc_ace.core.schemas.base`."""
 
 from acc_ace.core.schemas.base import (
+    NO_HINTS,
     OWN_APP,
     SCHEMA_VERSION,
     Authority,
+    EntryReply,
     OptionalText,
     PlaybookScope,
+    ReplyHints,
     ReplyValue,
     SessionKey,
     StoredValue,
@@ -17,11 +20,14 @@ from acc_ace.core.schemas.base import (
 )
 
 __all__ = [
+    "NO_HINTS",
     "OWN_APP",
     "SCHEMA_VERSION",
     "Authority",
+    "EntryReply",
     "OptionalText",
     "PlaybookScope",
+    "ReplyHints",
     "ReplyValue",
     "SessionKey",
     "StoredValue",

@@ -1,7 +1,6 @@
 """Public contract: the Curator's operations. Defined in `acc_ace.core.schemas.delta`."""
 
 from acc_ace.core.schemas.delta import (
-    MOST_READ,
     MOST_SOURCES,
     UNREADABLE,
     Branch,
@@ -18,7 +17,6 @@ from acc_ace.core.schemas.delta import (
 )
 
 __all__ = [
-    "MOST_READ",
     "MOST_SOURCES",
     "UNREADABLE",
     "Branch",

@@ -3,7 +3,6 @@
 from acc_ace.core.schemas.reflection import (
     MAX_FEEDBACK,
     MAX_WORDS,
-    MOST_TAGS,
     BulletTag,
     Feedback,
     Judgement,
@@ -14,7 +13,6 @@ from acc_ace.core.schemas.reflection import (
 __all__ = [
     "MAX_FEEDBACK",
     "MAX_WORDS",
-    "MOST_TAGS",
     "BulletTag",
     "Feedback",
     "Judgement",

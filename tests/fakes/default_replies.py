@@ -26,7 +26,7 @@ def default_reply(role: Role | None, text: str) -> dict[str, Any]:
         case "qualifier":
             return {"decisions": [_relevant(item) for item in _list(inputs.get("candidates"))]}
         case "compressor":
-            return _carried_over(inputs)
+            return _changed(inputs)
         case "reflector":
             return {
                 "reasoning": "Nothing went wrong.",
@@ -73,17 +73,19 @@ def prompt_text(llm_request: LlmRequest) -> str:
     return "\n".join(piece for piece in pieces if piece)
 
 
-def _carried_over(inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _changed(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """What a Compressor that obeys its prompt replies: only what the turn changes."""
     previous = state_of(inputs.get("previous_state"))
     said = str(_dict(inputs.get("current_input")).get("text", ""))
     has_goal = bool(previous.ccs.goal_orientation)
     changes = proposed_changes(said, previous.pins, has_goal=has_goal)
-    return {
-        **previous.ccs.model_dump(mode="json"),
-        "semantic_gist": previous.ccs.semantic_gist or "A conversation.",
-        "episodic_trace": said[:200],
-        "rule_changes": [change.model_dump(mode="json") for change in changes],
-    }
+    reply: dict[str, Any] = {"episodic_trace": said[:200]}
+    if not previous.ccs.semantic_gist:
+        reply["semantic_gist"] = "A conversation."
+    if changes:
+        listed = [change.model_dump(mode="json", exclude_defaults=True) for change in changes]
+        reply["rule_changes"] = listed
+    return reply
 
 
 def _relevant(candidate: object) -> dict[str, Any]:

@@ -339,3 +339,62 @@ async def test_a_conversation_without_credentials_says_so_and_still_closes(
     with pytest.raises(ConfigError, match="needs Google credentials: set GOOGLE_API_KEY"):
         await keyless.turn(KEY, BAN)
     await keyless.close()
+
+
+MINIMAL: list[dict[str, Any]] = [
+    {
+        "semantic_gist": "An outage of checkout.",
+        "focal_entities": ["server:db-01"],
+        "rule_changes": [{"quote": BAN, "kind": "add"}],
+    },
+    {"predictive_cue": "Read the logs."},
+    {},
+]
+"""Replies of a Compressor that does as its prompt says: only what changes, no rules, no goal."""
+
+
+async def test_a_model_that_obeys_costs_two_calls_a_turn_and_forgets_nothing(
+    gemini: FakeGemini, talk: Conversation
+) -> None:
+    gemini.script("compressor", *map(says_json, MINIMAL))
+    gemini.script("generator", says_json({"final_answer": "ok"}))
+    said = (f"Checkout on db-01 is down. {BAN}", "What now?", "And then?")
+    reports = [await say(talk, text) for text in said]
+
+    asked = [item.role for item in gemini.requests if item.role in ("compressor", "generator")]
+    assert asked == ["compressor", "generator"] * 3
+    assert [report.warnings for report in reports] == [[]] * 3
+    ccs = reports[-1].ccs
+    assert (ccs.semantic_gist, ccs.predictive_cue) == ("An outage of checkout.", "Read the logs.")
+    assert (ccs.focal_entities, ccs.constraints) == (["server:db-01"], [BAN])
+
+
+async def test_an_entry_that_cannot_be_used_is_asked_for_once_more_and_then_said(
+    gemini: FakeGemini, talk: Conversation
+) -> None:
+    wish = "The team would like short mails from now on."
+    odd = {"rule_changes": [{"quote": wish, "kind": "frobnicate"}], "semantic_gist": "Mails."}
+    gemini.script("compressor", says_json(odd), says_json({"rule_changes": []}))
+    report = await say(talk, wish)
+
+    first, again = gemini.requests_of("compressor")
+    assert "frobnicate" not in wire_text(first.body)
+    assert "these entries could not be used" in wire_text(again.body)
+    assert report.ccs.semantic_gist == "Mails."
+    assert f"Not kept: '{wish}'; to keep it as a rule, send only: /rule {wish}" in report.answer
+
+
+async def test_an_entry_put_right_when_asked_again_is_in_force(
+    gemini: FakeGemini, talk: Conversation
+) -> None:
+    odd = {
+        "rule_changes": [{"quote": BAN, "kind": "frobnicate"}],
+        "semantic_gist": "It is about restarts.",
+    }
+    right = {"rule_changes": [{"quote": BAN, "kind": "add"}], "semantic_gist": "Another."}
+    gemini.script("compressor", says_json(odd), says_json(right))
+    report = await say(talk, BAN)
+
+    assert [item.text for item in report.constraints] == [BAN]
+    assert report.ccs.semantic_gist == "It is about restarts."
+    assert "Not kept" not in report.answer

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from acc_ace.core.gates.ccs_output import parse_ccs, parse_compressor_reply
 from acc_ace.core.gates.commands import Amend, AnswerQuestion, Forget, parse_command
 from acc_ace.core.gates.commit_gate import GateResult, commit
 from acc_ace.core.gates.constraints import MOST_NEW, MOST_QUESTIONS
 from acc_ace.core.gates.references import Evidence
 from acc_ace.core.text.normalize import neutralise, one_line
 from acc_ace.core.text.prompt import ccs_tokens, render_ccs
+from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ConstraintBudgetError, ModelOutputError
 from schemas.base import Authority
@@ -452,9 +452,9 @@ def test_any_reply_is_a_ccs_or_a_one_line_reason(reply: str) -> None:
 @given(JSON)
 def test_any_value_for_proposals_costs_no_state(value: Any) -> None:
     nine = empty_ccs().model_dump(mode="json")
-    read = parse_compressor_reply(json.dumps({**nine, "rule_changes": value}))
-    assert all(isinstance(change, RuleChange) for change in read.rule_changes)
-    assert read.model_dump(exclude={"rule_changes"}) == empty_ccs().model_dump()
+    read = read_reply(CompressorReply, json.dumps({**nine, "rule_changes": value}))
+    assert all(isinstance(change, RuleChange) for change in read.rule_changes or ())
+    assert read.onto(empty_ccs()) == empty_ccs()
 
 
 @given(st.text(max_size=200))
@@ -464,8 +464,7 @@ def test_any_text_is_a_ccs_or_a_one_line_reason(reply: str) -> None:
 
 def read_or_refused(reply: str) -> None:
     try:
-        assert isinstance(parse_ccs(reply), CompressedCognitiveState)
-        assert isinstance(parse_compressor_reply(reply), CompressorReply)
+        assert isinstance(read_reply(CompressorReply, reply), CompressorReply)
     except ModelOutputError as error:
         message = str(error)
     else:

@@ -208,7 +208,7 @@ def test_case_width_white_space_and_marks_of_a_quote_do_not_count(quote: str) ->
 
 @pytest.mark.parametrize(
     "quote",
-    ["", " \n", "...", "「」", "Never restart db-02.", "Never ever restart db-01.", "x" * 100_000],
+    ["", " \n", "...", "「」", "Never restart db-02.", "Always restart db-01.", "x" * 100_000],
 )
 def test_a_quote_that_is_not_there_finds_nothing(quote: str) -> None:
     assert own_words("Never restart db-01.").find(quote) is None

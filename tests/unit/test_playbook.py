@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from acc_ace.core.playbook.playbook_versions import playbook_digest
+from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.errors import PlaybookError
 from schemas.bullet import MOST_COUNTED, Bullet, Origin
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
@@ -160,9 +161,8 @@ def test_update_without_content_is_rejected_and_changes_nothing(content: str | N
 
 
 def test_operations_are_read_in_any_case_and_with_nulls() -> None:
-    operation = DeltaOperation.model_validate(
-        {"type": " add ", "section": None, "content": "x", "bullet_id": " "}
-    )
+    written = {"type": " add ", "section": None, "content": "x", "bullet_id": " "}
+    [operation] = read_reply(DeltaBatch, json.dumps({"operations": [written]})).operations
 
     assert operation == DeltaOperation(type=DeltaType.ADD, section="", content="x")
 
@@ -337,9 +337,8 @@ def test_a_merge_that_cannot_be_changes_nothing(
     ],
 )
 def test_other_names_of_the_fields_are_read_and_ours_win(written: dict[str, object]) -> None:
-    assert DeltaOperation.model_validate(written) == DeltaOperation(
-        type=DeltaType.MERGE, bullet_id="b-1", source_ids=["b-2"]
-    )
+    [operation] = read_reply(DeltaBatch, json.dumps({"operations": written})).operations
+    assert operation == DeltaOperation(type=DeltaType.MERGE, bullet_id="b-1", source_ids=["b-2"])
 
 
 def test_a_counter_stops_at_what_every_reader_of_json_keeps() -> None:

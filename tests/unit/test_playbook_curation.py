@@ -1,5 +1,6 @@
 """Curation: how each operation ends, with which reason, and what the log says."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -8,7 +9,8 @@ import pytest
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.core.playbook.lesson_index import contradicted
 from acc_ace.core.playbook.playbook_versions import without_provenance
-from schemas.delta import MOST_READ, DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
+from acc_ace.core.text.reply_reading import MOST_ITEMS, read_reply
+from schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
 from schemas.limits import Limits
 from schemas.playbook import Playbook
 from schemas.reflection import BulletTag
@@ -291,16 +293,13 @@ def test_a_lesson_from_tool_text_alone_is_held_whatever_it_does() -> None:
 
 
 def test_an_operation_of_no_known_form_costs_the_batch_only_itself() -> None:
-    batch = DeltaBatch.model_validate(
-        {
-            "operations": [
-                {"type": "add", "content": LESSONS[0]},
-                {"type": "REWRITE", "content": "mail bob@example.com"},
-                "REMOVE b-00001",
-                {"type": "ADD", "content": LESSONS[1]},
-            ]
-        }
-    )
+    operations = [
+        {"type": "add", "content": LESSONS[0]},
+        {"type": "REWRITE", "content": "mail bob@example.com"},
+        "REMOVE b-00001",
+        {"type": "ADD", "content": LESSONS[1]},
+    ]
+    batch = read_reply(DeltaBatch, json.dumps({"operations": operations}))
 
     curated = curate(Playbook(), DeltaBatch.model_validate(batch.model_dump()), CONTEXT)
 
@@ -310,10 +309,10 @@ def test_an_operation_of_no_known_form_costs_the_batch_only_itself() -> None:
 
 
 def test_operations_beyond_any_sense_are_counted_and_not_read() -> None:
-    batch = DeltaBatch.model_validate({"operations": [{}] * (MOST_READ + 3)})
+    batch = read_reply(DeltaBatch, json.dumps({"operations": [{}] * (MOST_ITEMS + 3)}))
 
-    assert len(batch.unreadable) == MOST_READ + 1
-    assert batch.unreadable[-1] == "3 more operations"
+    assert len(batch.unreadable) == MOST_ITEMS + 1
+    assert batch.unreadable[-1] == "3 more entries"
     assert curate(Playbook(), batch, CONTEXT).playbook == Playbook()
 
 
@@ -356,11 +355,12 @@ def test_a_tag_is_logged_with_the_counters_around_it() -> None:
 def test_what_a_proposal_says_for_itself_is_kept_with_its_end() -> None:
     said = {"rationale": "The user asked twice. Mail a.b@example.com", "priority": "HIGH"}
     operations = [
-        DeltaOperation.model_validate({"type": "ADD", "content": LESSONS[0], **said}),
-        DeltaOperation.model_validate({"type": "REMOVE", "bullet_id": "b-9", "priority": [1]}),
+        {"type": "ADD", "content": LESSONS[0], **said},
+        {"type": "REMOVE", "bullet_id": "b-9", "priority": [1]},
     ]
+    batch = read_reply(DeltaBatch, json.dumps({"operations": operations}))
 
-    added, refused = _curate(Playbook(), *operations).records
+    added, refused = curate(Playbook(), batch, CONTEXT).records
 
     assert (added.priority, refused.priority) == ("high", "normal")
     assert added.rationale.startswith("The user asked twice.")

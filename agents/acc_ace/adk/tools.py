@@ -44,7 +44,7 @@ class Calculate:
     """Arithmetic."""
 
     def calculate(self, expression: str) -> dict[str, Any]:
-        """Calculate an expression such as "(17.5 * 3) / 2": operators and math functions."""
+        """Calculate an arithmetic expression of numbers, operators and math functions."""
         return {"expression": expression, "value": evaluate(expression)}
 
 
@@ -55,7 +55,7 @@ class CurrentTime:
         self._clock = clock
 
     def current_time(self, timezone: str = "UTC") -> dict[str, str]:
-        """Tell the time in an IANA time zone such as "Asia/Tokyo"."""
+        """Tell the time in a time zone, given by its IANA name."""
         try:
             zone = UTC if timezone.upper() == "UTC" else ZoneInfo(timezone)
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
@@ -198,7 +198,7 @@ class ReadFile:
         """Read a text file of the allowed folder.
 
         Args:
-            path: Path relative to the folder, such as "FOLDER/FILE".
+            path: Path relative to the folder.
         """
         target = self._inside(path)
         try:

@@ -8,14 +8,15 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.core.gates.ccs_output import parse_compressor_reply
 from acc_ace.core.gates.commands import is_acknowledgement
 from acc_ace.core.gates.commit_gate import GateResult, commit
 from acc_ace.core.gates.consent_notes import invites_reply, sole_question
 from acc_ace.core.gates.contradiction import screened_input
+from acc_ace.core.gates.proposals import proposals, read_proposals
 from acc_ace.core.gates.qualification_gate import conclude, decide_by_score, screen
 from acc_ace.core.gates.references import Evidence, carried
 from acc_ace.core.gates.screening import quotation
@@ -32,7 +33,6 @@ from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
 from acc_ace.core.text.prompt import Lines
-from acc_ace.core.text.rules.proposals import fallback_changes
 from acc_ace.memory.excerpts import quotations
 from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.turn.algorithm import DecisionPort, Ports
@@ -204,7 +204,7 @@ class TurnSteps:
                 self._completions["compressor"],
                 self._prompts.compressor,
                 inputs,
-                parse_compressor_reply,
+                partial(read_proposals, x_t=x_t, inputs=inputs),
                 repairs=self._limits.repairs,
             )
             self._record.count(use, asked)
@@ -254,11 +254,12 @@ class TurnSteps:
     ) -> GateResult:
         return commit(
             previous,
-            reply.ccs if reply else None,
+            reply.onto(previous.ccs) if reply else None,
             x_t,
             evidence=self._evidence(qualified, x_t, previous),
             limits=self._limits,
-            changes=reply.rule_changes if reply else fallback_changes(x_t.text, previous.pins),
+            changes=proposals(reply, x_t, previous),
+            unread=reply.unreadable if reply else (),
             sole_question=sole_question(previous, self._last_answer()),
         )
 

@@ -6,21 +6,22 @@ within bounds, without fields that a decision never needs.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from time import perf_counter
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
-from acc_ace.core.gates.ccs_output import parse_json_object
 from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.base import EntryReply, ReplyValue
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart
 from acc_ace.core.text.prompt import Lines, Prompt, load_prompt, render_ccs, request_parts
+from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import ModelError, ModelOutputError
 
@@ -87,8 +88,9 @@ async def structured_call(
 ) -> StructuredResult[T]:
     """Call and parse; on an unusable reply call again with the reason, at most `repairs` times.
 
-    If the model is unreachable or its replies stay unusable, returns `value=None` and a warning:
-    every caller has a last good state to fall back to.
+    Of a reply with unreadable entries only these are asked for again; the rest is kept. If the
+    model is unreachable or its replies stay unusable, returns what was kept, or `value=None`, and
+    a warning: every caller has a last good state to fall back to.
     """
     user_text = prompt.render(inputs)
     asked: StructuredResult[T] = StructuredResult(value=None)
@@ -103,18 +105,44 @@ async def structured_call(
             return asked.plus(use=spent, warnings=[_named(prompt, str(error))], calls=[call])
         call = _call(prompt, sent, reply, started)
         asked = asked.plus(model=reply.model, use=reply.use, warnings=reply.warnings, calls=[call])
+        reason: object
         try:
-            return replace(asked, value=parse(reply.text))
+            asked = replace(asked, value=_with_entries(asked.value, parse(reply.text)))
+            if not (reason := "; ".join(_unreadable(asked.value))):
+                return asked
+            note = _ENTRIES_NOTE.format(entries=reason)
         except ModelOutputError as error:
-            complaint = _complaint(prompt, error, attempt, repairs)
-            asked = asked.plus(use=TokenUse(failed=1), warnings=[complaint])
-            note = _REPAIR_NOTE.format(reason=error)
+            reason = error
+            note = note if asked.value is not None else _REPAIR_NOTE.format(reason=error)
+        complaint = _complaint(prompt, reason, attempt, repairs)
+        asked = asked.plus(use=TokenUse(failed=1), warnings=[complaint])
     return asked
 
 
 _REPAIR_NOTE = (
     "\nYour last reply could not be used: {reason}. Reply again, only with JSON of the schema."
 )
+_ENTRIES_NOTE = (
+    "\nOf your last reply these entries could not be used, all else is kept: {entries}. Reply "
+    "again, only with JSON of the schema, with these entries put right and nothing else."
+)
+
+
+def _unreadable(value: object) -> list[str]:
+    return value.unreadable if isinstance(value, EntryReply) else []
+
+
+def _with_entries(kept: T | None, fresh: T) -> T:
+    """What was kept, with the entries of the reply that puts some right, if it has any."""
+    if not (isinstance(kept, EntryReply) and isinstance(fresh, EntryReply)):
+        return fresh
+    more: dict[str, object] = {}
+    for name, entries in fresh:
+        if isinstance(entries, list | tuple) and any(isinstance(e, ReplyValue) for e in entries):
+            known = getattr(kept, name) or ()
+            more[name] = type(entries)([*known, *(e for e in entries if e not in known)])
+    unreadable = fresh.unreadable if more or fresh.unreadable else kept.unreadable
+    return cast("T", kept.model_copy(update={**more, "unreadable": unreadable}))
 
 
 def _call(prompt: Prompt, sent: str, reply: Reply, started: float, error: str = "") -> ModelCall:
@@ -134,7 +162,7 @@ def _named(prompt: Prompt, message: str) -> str:
     return message if message.startswith(f"{prompt.name}:") else f"{prompt.name}: {message}"
 
 
-def _complaint(prompt: Prompt, error: Exception, attempt: int, repairs: int) -> str:
+def _complaint(prompt: Prompt, error: object, attempt: int, repairs: int) -> str:
     outcome = "asked again" if attempt < repairs else "given up"
     return f"{prompt.name}: unusable reply ({error}); {outcome}"
 
@@ -143,18 +171,8 @@ V = TypeVar("V", bound=BaseModel)
 
 
 def parser(schema: type[V]) -> Callable[[str], V]:
-    """A parser of replies of one schema; it raises a ModelOutputError that names the field."""
-
-    def parse(text: str) -> V:
-        value = parse_json_object(text)
-        try:
-            return schema.model_validate(value)
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"]) or "reply"
-            raise ModelOutputError(f"{schema.__name__}.{where}: {first['msg']}") from error
-
-    return parse
+    """A parser of replies of one class; it raises a ModelOutputError that names the field."""
+    return partial(read_reply, schema)
 
 
 PROMPT_DIR = Path(__file__).parent / "prompts"

@@ -12,8 +12,8 @@ from acc_ace.core.text.prompt import write_inputs
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.turn.structured_call import state_value
 from schemas.base import Authority
-from schemas.ccs import empty_ccs
-from schemas.commit import CommittedState, CompressorReply, ConstraintPin
+from schemas.ccs import CompressedCognitiveState, empty_ccs
+from schemas.commit import CommittedState, CompressorReply, ConstraintPin, RuleChange
 from schemas.delta import DeltaBatch
 from schemas.generation import GeneratorOutput
 from schemas.qualification import RelevanceBatch
@@ -66,19 +66,30 @@ async def ask(schema: type[Schema], inputs: dict[str, object]) -> Schema:
     return schema.model_validate_json(part.text)
 
 
+class WholeReply(CompressedCognitiveState):
+    """A reply of this engine, which writes every field."""
+
+    rule_changes: list[RuleChange]
+
+    @property
+    def ccs(self) -> CompressedCognitiveState:
+        """The nine fields alone."""
+        return CompressedCognitiveState(**self.model_dump(exclude={"rule_changes"}))
+
+
 async def compress(
     text: str,
     previous: CommittedState | None = None,
     artifacts: Sequence[Mapping[str, object]] = (),
     authority: str = "user",
-) -> CompressorReply:
+) -> WholeReply:
     """The Compressor's answer."""
     inputs: dict[str, object] = {
         "current_input": {"text": text, "authority": authority},
         "previous_state": state_value(previous or CommittedState()),
         "artifacts": list(artifacts),
     }
-    return await ask(CompressorReply, inputs)
+    return WholeReply.model_validate((await ask(CompressorReply, inputs)).model_dump())
 
 
 async def judge(text: str, candidates: dict[str, str]) -> dict[str, bool]:

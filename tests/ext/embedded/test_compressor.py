@@ -2,11 +2,11 @@
 
 import pytest
 
-from acc_ace.core.schemas.commit import CommittedState, CompressorReply
+from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.prompt import ccs_tokens
 from acc_ace.core.text.tokens import estimate_tokens
-from tests.ext.embedded.requests import BAN, BAN_JA, compress, state
+from tests.ext.embedded.requests import BAN, BAN_JA, WholeReply, compress, state
 
 
 @pytest.mark.parametrize("rule", [BAN, BAN_JA])
@@ -208,9 +208,9 @@ async def test_five_hundred_turns_stay_within_the_budget_and_keep_the_rule() -> 
     assert "server:web-1" not in ccs.focal_entities
 
 
-def _committed(reply: CompressorReply, before: CommittedState | None = None) -> CommittedState:
+def _committed(reply: WholeReply, before: CommittedState | None = None) -> CommittedState:
     return (before or CommittedState()).model_copy(update={"ccs": reply.ccs})
 
 
-def _proposed(reply: CompressorReply) -> list[tuple[str, str | None]]:
+def _proposed(reply: WholeReply) -> list[tuple[str, str | None]]:
     return [(change.kind.value, change.rule_id) for change in reply.rule_changes]

@@ -289,7 +289,11 @@ async def test_a_release_or_amendment_that_waits_for_consent_is_not_said_to_be_d
     before = state(rule, "Never change prod without approval")
     reply = await compress(text, before)
     result = commit(
-        before, reply.ccs, TurnInput(text=text), limits=Limits(), changes=reply.rule_changes
+        before,
+        reply.ccs,
+        TurnInput(text=text),
+        limits=Limits(),
+        changes=reply.rule_changes,
     )
     assert [asked.rule_id for asked in result.state.questions] == ["c-0001"]
     said = await answer(text, result.state)
@@ -302,7 +306,11 @@ async def test_after_a_command_the_rules_that_remain_are_listed(text: str) -> No
     before = state(BAN, "Keep names out of tickets")
     reply = await compress(text, before)
     result = commit(
-        before, reply.ccs, TurnInput(text=text), limits=Limits(), changes=reply.rule_changes
+        before,
+        reply.ccs,
+        TurnInput(text=text),
+        limits=Limits(),
+        changes=reply.rule_changes,
     )
     said = (await answer(text, result.state)).splitlines()
     assert "- Keep names out of tickets [c-0002]" in said

@@ -75,8 +75,8 @@ async def test_the_playbook_is_an_excerpt_of_what_is_in_sight() -> None:
     [
         ("", 2),
         ("I go north.", 2),
-        ('{"objective": "x", "actions": [{"type": {"a": 1}}]}', 2),
-        ('{"objective": "x", "actions": [], "risk": "high"}', 2),
+        ('{"objective": "x"}', 2),
+        ('{"objective": "x", "actions": [{"type"', 2),
         (ModelUnavailable("nobody answers"), 1),
     ],
 )
@@ -99,7 +99,7 @@ async def test_an_unusable_reply_is_asked_again_with_the_reason() -> None:
 
 def test_the_prompt_is_short_and_says_what_it_must() -> None:
     text = thinker_prompt().text
-    assert estimate_tokens(text) <= 450
+    assert estimate_tokens(text) <= 520
     assert text.startswith("You are the Thinker")
     assert text.rsplit("## ", 1)[1].startswith("Output")
     said = ("Survive > collect > explore", "All are data", "constraints are binding", "no orders")

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from acc_ace.core.gates.constraints import ConstraintSet
 from acc_ace.core.schemas.commit import ChangeKind, CommittedState, ConstraintPin, OpenQuestion
-from acc_ace.core.text.normalize import language_of
+from acc_ace.core.text.normalize import language_of, one_line
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.tokens import clip_tokens
 
@@ -47,6 +47,10 @@ _LIFTED = {"en": "- {id} lifted: {rule}", "ja": "- {id} を解除しました：
 _AMENDED = {
     "en": "~ {id} '{rule}' is now {new_id} '{new}'",
     "ja": "~ {id}「{rule}」を {new_id}「{new}」に変更しました",
+}
+_UNKEPT = {
+    "en": "Not kept: '{said}'; to keep it as a rule, send only: /rule {said}",
+    "ja": "残していません：「{said}」。ルールとして残すには次だけを送ってください：/rule {said}",
 }
 _NOTHING = {
     "en": "'{said}' lifted nothing. To lift a rule, send only: release {example} "
@@ -89,6 +93,7 @@ def consent_notes(rules: ConstraintSet, text: str) -> tuple[str, ...]:
         if pin.id not in successors:
             form = _ADDED if pin.tentative else _KEPT
             lines.append(form[language].format(id=pin.id, rule=pin.text))
+    lines += [_UNKEPT[language].format(said=one_line(said)) for said in rules.unkept]
     if rules.unmatched and rules.pins and not rules.asked_now():
         lines.append(_nothing(rules, language))
     lines += [question_text(asked, rules.pins, language) for asked in rules.asked_now()]

@@ -65,6 +65,8 @@ class ConstraintSet:
     warnings: list[str] = field(default_factory=list)
     unmatched: str = ""
     """Words of x_t that seem to lift an unknown rule."""
+    unkept: tuple[str, ...] = ()
+    """Sentences of x_t that the CCM took for rules in a way that cannot be used."""
     is_command: bool = False
     """Whether x_t as a whole is a command, so that proposals are ignored."""
     agreed_goal: OpenQuestion | None = None
@@ -193,12 +195,14 @@ def rule_2_constraints_survive(
     *,
     turn: int,
     budget: int,
+    unread: Sequence[str] = (),
     sole_question: str | None = None,
 ) -> ConstraintSet:
     """Rule 2: constraints come only from the user's own words and are lifted only by consent.
 
     `written` is the CCM's list, or None: it pins nothing, and its missing constraints are logged
-    as restored. `changes` are the CCM's proposals. `sole_question` is the question that a bare
+    as restored. `changes` are the CCM's proposals; what `unread` ones say of x_t is
+    said not kept. `sole_question` is the question that a bare
     yes or no answers. Labelled rules and commands are pinned regardless of length, for the caller
     to refuse; proposals only within `budget` tokens, so that no model can fail a turn.
     """
@@ -222,6 +226,7 @@ def rule_2_constraints_survive(
             _answer(rules, question_id or sole_question, yes=yes, said=turn_input)
         case None:
             _take_proposals(rules, changes, turn_input, budget=budget)
+            rules.unkept = _unkept(rules, unread, own_words(turn_input.text))
     return rules
 
 
@@ -332,6 +337,18 @@ def _take_proposals(
     texts = texts[:MOST_ASKED]
     if texts:
         rules.ask(ChangeKind.ADD, "; ".join(texts), texts=texts)
+
+
+def _unkept(rules: ConstraintSet, unread: Sequence[str], own: OwnWords) -> tuple[str, ...]:
+    """The own sentences that unread proposals are about, but for what was kept or asked."""
+    taken = [
+        *(pin.quote for pin in rules.added),
+        *(asked.quote for asked in rules.asked_now()),
+    ]
+    about = dict.fromkeys(own.about(words) for words in unread[:MOST_ASKED])
+    return tuple(
+        said for said in about if said and not any(said in each or each in said for each in taken)
+    )
 
 
 def _pin_proposed(

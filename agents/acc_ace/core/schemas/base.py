@@ -1,16 +1,12 @@
 """Base classes of all values; the keys that separate tenants; the order of authority."""
 
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Final, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeVar
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 SCHEMA_VERSION = 1
 """Version written with every stored value; readers accept this one and older ones."""
@@ -24,26 +20,55 @@ class Value(BaseModel):
 
 
 def _bare(schema: dict[str, Any]) -> None:
-    """Strip the words of a JSON schema: the prompt says once what a model's reply holds."""
+    """Strip the words of a JSON schema: the prompt says once what a model's reply holds.
+
+    What may be null may be left out, which takes a shorter schema.
+    """
     schema.pop("description", None)
     for part in schema.get("properties", {}).values():
-        part.pop("title", None)
-        part.pop("description", None)
-        part.pop("default", None)
+        for key in ("title", "description", "default"):
+            part.pop(key, None)
+        for form in part.pop("anyOf", ()):
+            part.update({} if form == {"type": "null"} else form)
+
+
+class ReplyHints(NamedTuple):
+    """What the reader of replies mends in values of a class, beside their types."""
+
+    other_names: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """What models call a field."""
+    meanings: Mapping[str, Mapping[str, object]] = MappingProxyType({})
+    """Values of a field in other words, in lower case, letters and digits alone."""
+    bare: str = ""
+    """The field that an entry written as a text fills."""
+    key: str = ""
+    """The field that the keys fill of entries written as a map."""
+    content: tuple[str, ...] = ()
+    """An entry that has none of these says nothing and is left out."""
+
+
+NO_HINTS: Final = ReplyHints()
 
 
 class ReplyValue(Value):
     """A value that a model writes; its schema goes with each request, so it is bare."""
 
     model_config = ConfigDict(json_schema_extra=_bare)
+    hints: ClassVar[ReplyHints] = NO_HINTS
 
 
-OptionalText = Annotated[
-    str | None,
-    BeforeValidator(lambda value: None if value == "" else value),
-    WithJsonSchema({"type": "string"}),
-]
-"""Text that may be missing: a model leaves it out or empty, which takes a shorter schema."""
+class EntryReply(ReplyValue):
+    """A reply with entries, each of which stands for itself."""
+
+    unreadable: SkipJsonSchema[list[str]] = Field(
+        default_factory=list,
+        exclude_if=lambda entries: not entries,
+        description="Entries that cannot be used, each with the reason.",
+    )
+
+
+OptionalText = Annotated[str | None, BeforeValidator(lambda value: None if value == "" else value)]
+"""Text that may be missing, which is also what empty text means."""
 
 V = TypeVar("V", bound=Value)
 

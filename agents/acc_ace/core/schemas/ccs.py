@@ -2,15 +2,14 @@
 
 from pydantic import Field
 
-from acc_ace.core.schemas.base import OptionalText, ReplyValue
+from acc_ace.core.schemas.base import OptionalText, Value
 
 
-class CompressedCognitiveState(ReplyValue):
+class CompressedCognitiveState(Value):
     """The bounded internal state that replaces the transcript from turn to turn.
 
-    These nine fields are exactly what the CCM writes. Everything else that is kept with a
-    state (version, pins, digest) is in `acc_ace.core.schemas.commit.CommittedState`. The CCM reads
-    they mean in its prompt, once: small models copy what the schema gives as an example.
+    Everything else that is kept with a state (version, pins, digest) is in
+    `acc_ace.core.schemas.commit.CommittedState`; what the CCM replies is a `CompressorReply`.
     """
 
     episodic_trace: str

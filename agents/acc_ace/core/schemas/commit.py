@@ -10,9 +10,18 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Final, Self
 
-from pydantic import Field, WithJsonSchema
+from pydantic import Field, WithJsonSchema, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
-from acc_ace.core.schemas.base import Authority, OptionalText, ReplyValue, StoredValue, Value
+from acc_ace.core.schemas.base import (
+    Authority,
+    EntryReply,
+    OptionalText,
+    ReplyHints,
+    ReplyValue,
+    StoredValue,
+    Value,
+)
 from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 
 
@@ -25,15 +34,27 @@ class ChangeKind(StrEnum):
     GOAL = "goal"
 
 
+_KINDS: Final = {
+    ChangeKind.ADD: "new rule newrule constraint newconstraint create insert set prohibition "
+    "restriction limit preference 追加",
+    ChangeKind.RELEASE: "lift remove delete drop cancel 解除 削除",
+    ChangeKind.AMEND: "change modify update replace edit 変更",
+    ChangeKind.GOAL: "objective task 目標",
+}
+"""What models call a kind."""
+
+
 class RuleChange(ReplyValue):
     """A pointer by the CCM to words of x_t that make, lift or change a rule or the goal.
 
     A proposal has no authority: the commit gate verifies the quote against the user's own words.
     """
 
-    kind: Annotated[ChangeKind, WithJsonSchema({"type": "string", "enum": [*ChangeKind]})]
     quote: str
     """The sentence or clause of the current input, verbatim."""
+    says: str = ""
+    """What the sentence is, in a few words: thought before the verdict."""
+    kind: Annotated[ChangeKind, WithJsonSchema({"type": "string", "enum": [*ChangeKind]})]
     rule_id: OptionalText = None
     """For release and amend: the id of the rule, such as 'c-0001'."""
     text: OptionalText = None
@@ -41,22 +62,56 @@ class RuleChange(ReplyValue):
     sure: bool = True
     """False if it may be no standing rule: the user is asked."""
 
+    hints = ReplyHints(
+        other_names={
+            "quote": ("text", "rule", "sentence", "content", "constraint"),
+            "kind": ("type", "action", "change", "operation"),
+            "rule_id": ("id", "constraint_id"),
+        },
+        meanings={
+            "kind": {word: kind for kind, words in _KINDS.items() for word in words.split()},
+            "sure": dict.fromkeys(("maybe", "unsure", "uncertain", "unknown", "low"), False),
+        },
+        bare="quote",
+        key="kind",
+        content=("quote", "text", "rule_id"),
+    )
 
-class CompressorReply(CompressedCognitiveState):
-    """The CCM's reply: the nine fields of the CCS, and what it proposes about rules.
+    @model_validator(mode="before")
+    @classmethod
+    def _new_without_kind(cls, value: object) -> object:
+        """What names no rule and no kind is a new one."""
+        if isinstance(value, dict) and not (value.get("kind") or value.get("rule_id")):
+            return {**value, "kind": ChangeKind.ADD}
+        return value
 
-    Constraints and goal are carried over by code, so a reply may leave them out.
+
+class CompressorReply(EntryReply):
+    """The CCM's reply: what changes in the nine fields, and what it proposes about rules.
+
+    A field that is missing or null stays as it was. Constraints and goal are not asked for: code
+    carries them over.
     """
 
-    goal_orientation: str = ""
-    constraints: list[str] = Field(default_factory=list)
-    rule_changes: list[RuleChange] = Field(default_factory=list)
-    """Rules and goal that the user's own words set, lift or change."""
+    episodic_trace: str | None = None
+    semantic_gist: str | None = None
+    focal_entities: list[str] | None = None
+    relational_map: list[str] | None = None
+    goal_orientation: SkipJsonSchema[str | None] = None
+    constraints: SkipJsonSchema[list[str] | None] = None
+    predictive_cue: str | None = None
+    """Empty text is none any more."""
+    uncertainty_signal: str | None = None
+    retrieved_artifacts: list[str] | None = None
+    rule_changes: list[RuleChange] | None = None
+    """Rules and goal that the user's own words set, lift or change; None: nothing was said of
+    them, neither that there are any nor that there are none."""
 
-    @property
-    def ccs(self) -> CompressedCognitiveState:
-        """The nine fields alone."""
-        return CompressedCognitiveState(**self.model_dump(exclude={"rule_changes"}))
+    def onto(self, before: CompressedCognitiveState) -> CompressedCognitiveState:
+        """The nine fields: those of the reply, and of CCS_{t-1} what it leaves out."""
+        given = {name: getattr(self, name) for name in CCS_FIELDS}
+        changed = {name: value for name, value in given.items() if value is not None}
+        return CompressedCognitiveState.model_validate({**before.model_dump(), **changed})
 
 
 class OpenQuestion(Value):

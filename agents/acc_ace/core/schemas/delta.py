@@ -1,33 +1,18 @@
 """Output schema of the Curator, and the result of each operation."""
 
-import json
-from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple
 
-from pydantic import Field, ValidationError, field_validator, model_validator
-from pydantic.json_schema import SkipJsonSchema
+from pydantic import Field, field_validator
 
-from acc_ace.core.schemas.base import PlaybookScope, ReplyValue, Value
+from acc_ace.core.schemas.base import EntryReply, PlaybookScope, ReplyHints, ReplyValue, Value
 
 UNREADABLE: Final = "UNREADABLE"
 """Stands for the type of an operation that is none of the four."""
 
 MOST_SOURCES = 64
 """Bullets that one MERGE may take into its survivor."""
-
-MOST_READ = 65_536
-"""Operations of one batch that are looked at; a model may send millions of empty ones."""
-
-_SHOWN_CHARACTERS = 500
-_ALIASES: Final = {
-    "type": ("op", "action", "operation"),
-    "bullet_id": ("id", "bulletId", "target_id", "skill_id"),
-    "source_ids": ("sources", "sourceIds", "source_bullet_ids", "merge_ids"),
-}
-"""What models and other implementations call these fields."""
-
 
 Priority = Literal["low", "normal", "high"]
 
@@ -72,6 +57,11 @@ class Merging(NamedTuple):
 class DeltaOperation(ReplyValue):
     """One small change. Never a rewrite of the playbook."""
 
+    rationale: str = Field(
+        default="",
+        exclude_if=lambda rationale: not rationale,
+        description="Why this change, in one sentence: what in the turn it rests on.",
+    )
     type: DeltaType = Field(description="ADD, UPDATE, REMOVE or MERGE.")
     section: str = Field(default="", description="Section of the bullet, e.g. 'strategies'.")
     content: str | None = Field(
@@ -83,15 +73,18 @@ class DeltaOperation(ReplyValue):
     source_ids: list[str] = Field(
         default_factory=list, description="MERGE: the bullets that go into `bullet_id`."
     )
-    rationale: str = Field(
-        default="",
-        exclude_if=lambda rationale: not rationale,
-        description="Why this change, in one sentence: what in the turn it rests on.",
-    )
     priority: Priority = Field(
         default="normal",
         exclude_if=lambda priority: priority == "normal",
         description="How much it matters: low, normal or high.",
+    )
+
+    hints = ReplyHints(
+        other_names={
+            "type": ("op", "action", "operation"),
+            "bullet_id": ("id", "target_id", "skill_id"),
+            "source_ids": ("sources", "source_bullet_ids", "merge_ids"),
+        }
     )
 
     @property
@@ -99,87 +92,19 @@ class DeltaOperation(ReplyValue):
         """Survivor and sources of a MERGE; by default the first bullet survives."""
         return Merging(self.bullet_id or next(iter(self.source_ids), ""), self.source_ids)
 
-    @model_validator(mode="before")
-    @classmethod
-    def _other_names(cls, value: object) -> object:
-        """Take a field under another name, unless it is there under its own."""
-        if not isinstance(value, Mapping):
-            return value
-        found = {
-            name: value[alias]
-            for name, aliases in _ALIASES.items()
-            if value.get(name) is None
-            for alias in reversed(aliases)
-            if alias in value
-        }
-        return {**value, **found} if found else value
-
-    @field_validator("type", mode="before")
-    @classmethod
-    def _any_case(cls, value: object) -> object:
-        return value.strip().upper() if isinstance(value, str) else value
-
-    @field_validator("priority", mode="before")
-    @classmethod
-    def _known_priority(cls, value: object) -> object:
-        """What is no priority is none, since an operation must not fall for it."""
-        said = value.strip().lower() if isinstance(value, str) else ""
-        return said if said in get_args(Priority) else "normal"
-
-    @field_validator("section", "rationale", mode="before")
-    @classmethod
-    def _no_section(cls, value: object) -> object:
-        return "" if value is None else value
-
     @field_validator("bullet_id")
     @classmethod
     def _no_blank_id(cls, value: str | None) -> str | None:
         return (value or "").strip() or None
 
-    @field_validator("source_ids", mode="before")
-    @classmethod
-    def _no_sources(cls, value: object) -> object:
-        """One source may come as a text; null is none."""
-        if isinstance(value, str):
-            return [value]
-        return [] if value is None else value
 
-
-class DeltaBatch(ReplyValue):
+class DeltaBatch(EntryReply):
     """What the Curator proposes for one turn."""
 
     reasoning: str = Field(default="", description="Why these changes, in short.")
     operations: list[DeltaOperation] = Field(
         default_factory=list, description="Small changes, in order; empty when nothing was learned."
     )
-    unreadable: SkipJsonSchema[list[str]] = Field(
-        default_factory=list,
-        description="Operations that are none, as text; not part of the model's schema.",
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _set_unreadable_apart(cls, value: object) -> object:
-        """One operation of no known form must not cost the batch its good ones."""
-        if not isinstance(value, dict):
-            return value
-        reasoning, given = value.get("reasoning"), value.get("operations")
-        # One operation may come without a list around it; null is none.
-        given = [given] if isinstance(given, dict) else [] if given is None else given
-        if not isinstance(given, list):
-            return value
-        operations = [(item, _read(item)) for item in given[:MOST_READ]]
-        unreadable = [_shown(item) for item, operation in operations if operation is None]
-        if len(given) > MOST_READ:
-            unreadable.append(f"{len(given) - MOST_READ} more operations")
-        known = value.get("unreadable")
-        known = [item for item in known if isinstance(item, str)] if isinstance(known, list) else []
-        return {
-            **value,
-            "reasoning": "" if reasoning is None else reasoning,
-            "operations": [operation for _, operation in operations if operation is not None],
-            "unreadable": [*known, *unreadable],
-        }
 
 
 class DeltaStatus(StrEnum):
@@ -197,18 +122,6 @@ class DeltaResult(Value):
     bullet_id: str | None = Field(description="The bullet it changed, or the one it named.")
     status: DeltaStatus
     reason: str = Field(description="'ok', or the reason code of why it was not applied.")
-
-
-def _read(item: object) -> DeltaOperation | None:
-    try:
-        return DeltaOperation.model_validate(item)
-    except ValidationError:
-        return None
-
-
-def _shown(item: object) -> str:
-    """An item as JSON, short."""
-    return json.dumps(item, ensure_ascii=False, default=str)[:_SHOWN_CHARACTERS]
 
 
 class PlaybookVersion(Value):

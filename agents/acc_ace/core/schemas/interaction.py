@@ -114,11 +114,11 @@ class GuardDecision(Value):
 class ActVerdict(ReplyValue):
     """Output schema of the guard's model: whether one tool call breaks a rule."""
 
+    why: str = Field(default="", description="One short sentence.")
     conflict: bool | None = Field(
-        default=None, description="Whether the call breaks a rule; null when it cannot be known."
+        default=None, description="Whether the call breaks a rule; None when it cannot be known."
     )
     rule_id: str | None = Field(default=None, description="Id of the rule, as given.")
-    why: str = Field(default="", description="One short sentence.")
 
 
 class Interaction(StoredValue):

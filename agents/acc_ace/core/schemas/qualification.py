@@ -5,7 +5,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import ReplyValue, Value
+from acc_ace.core.schemas.base import EntryReply, ReplyHints, ReplyValue, Value
 
 
 class QualificationReason(StrEnum):
@@ -45,11 +45,18 @@ class RelevanceDecision(ReplyValue):
     """The model's word on one candidate."""
 
     artifact_id: str = Field(description="Id of the candidate, as given.")
-    relevant: bool = Field(description="Whether the current decision needs it.")
     reason: str = Field(default="", description="One short sentence.")
+    relevant: bool = Field(description="Whether the current decision needs it.")
+
+    hints = ReplyHints(
+        other_names={"artifact_id": ("id", "candidate_id"), "relevant": ("is_relevant",)},
+        meanings={"relevant": {"relevant": True, "irrelevant": False, "notrelevant": False}},
+        bare="relevant",
+        key="artifact_id",
+    )
 
 
-class RelevanceBatch(ReplyValue):
+class RelevanceBatch(EntryReply):
     """Output schema of the Qualifier's one model call."""
 
     decisions: list[RelevanceDecision] = Field(default_factory=list)

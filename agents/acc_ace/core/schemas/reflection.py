@@ -5,12 +5,9 @@ import json
 from datetime import datetime
 from typing import Literal, Self
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from acc_ace.core.schemas.base import ReplyValue, Value
-
-MOST_TAGS = 1_024
-"""Tags of one reflection that are read; no turn uses as many bullets."""
+from acc_ace.core.schemas.base import EntryReply, ReplyHints, ReplyValue, Value
 
 Tag = Literal["helpful", "harmful", "neutral"]
 
@@ -21,13 +18,10 @@ class BulletTag(ReplyValue):
     id: str = Field(max_length=256, description="Id of a bullet that the Generator used.")
     tag: Tag
 
-    @field_validator("tag", mode="before")
-    @classmethod
-    def _any_case(cls, value: object) -> object:
-        return value.strip().lower() if isinstance(value, str) else value
+    hints = ReplyHints(bare="tag", key="id", other_names={"id": ("bullet_id",)})
 
 
-class Reflection(ReplyValue):
+class Reflection(EntryReply):
     """What went right or wrong in a turn, and why."""
 
     reasoning: str = Field(default="", description="Analysis of the turn.")
@@ -43,46 +37,6 @@ class Reflection(ReplyValue):
         default_factory=list,
         description="Tags of bullets that the corrected answer used; empty without a correction.",
     )
-
-    @field_validator(
-        "reasoning",
-        "error_identification",
-        "root_cause_analysis",
-        "correct_approach",
-        "key_insight",
-        mode="before",
-    )
-    @classmethod
-    def _no_text(cls, value: object) -> object:
-        """Null is nothing; several texts are one."""
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return " ".join(value)
-        return "" if value is None else value
-
-    @field_validator("corrects_previous", mode="before")
-    @classmethod
-    def _no_verdict(cls, value: object) -> object:
-        return False if value is None else value
-
-    @field_validator("bullet_tags", "previous_bullet_tags", mode="before")
-    @classmethod
-    def _readable_tags(cls, value: object) -> object:
-        """A tag of no known form must not cost the reflection; it counts for nothing."""
-        if value is None:
-            return []
-        if isinstance(value, dict):
-            value = [{"id": key, "tag": tag} for key, tag in value.items()]
-        if not isinstance(value, list):
-            return value
-        read = (_read(item) for item in value[:MOST_TAGS])
-        return [tag for tag in read if tag is not None]
-
-
-def _read(item: object) -> BulletTag | None:
-    try:
-        return BulletTag.model_validate(item)
-    except ValidationError:
-        return None
 
 
 MAX_FEEDBACK = 16

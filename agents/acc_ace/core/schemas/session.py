@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from acc_ace.core.schemas.base import StoredValue, Value
+from acc_ace.core.schemas.base import ReplyValue, StoredValue, Value
 
 
 class ReadThrough(Value):
@@ -59,7 +59,7 @@ class SessionRecord(StoredValue):
     )
 
 
-class SessionMemory(Value):
+class SessionMemory(ReplyValue):
     """What is worth knowing of a session later on."""
 
     entities: list[str] = Field(default_factory=list, description="Typed: 'server:db-01'.")
@@ -67,7 +67,7 @@ class SessionMemory(Value):
     lessons: list[str] = Field(default_factory=list, description="Quotes of user or tools.")
 
 
-class ConversationSummary(Value):
+class ConversationSummary(ReplyValue):
     """Old turns in a few sentences."""
 
     summary: str = Field(description="The text that replaces the turns.")

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Final, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from acc_ace.core.schemas.base import ReplyValue, Value
+from acc_ace.core.schemas.base import EntryReply, ReplyHints, ReplyValue, Value
 
 SNAPSHOT_VERSION: Final = 1
 MOST_STEPS: Final = 6
@@ -41,6 +41,17 @@ class Action(ReplyValue):
     )
     times: int = Field(default=1, description="Repetitions; a plan has six steps in all.")
 
+    hints = ReplyHints(bare="type")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_one_text(cls, value: object) -> object:
+        """'move north' has its target behind the type."""
+        if not isinstance(value, dict) or value.get("target"):
+            return value
+        kind, _, target = str(value.get("type", "")).strip().partition(" ")
+        return {**value, "type": kind, "target": target} if target else value
+
 
 class AlertUpdate(ReplyValue):
     """A danger as the thinker would have it in the alert log."""
@@ -49,8 +60,10 @@ class AlertUpdate(ReplyValue):
     condition: str = ""
     avoidance: str = ""
 
+    hints = ReplyHints(bare="cause")
 
-class Plan(ReplyValue):
+
+class Plan(EntryReply):
     """The thinker's reply: the reflection on the last tick, and the plan of this one."""
 
     reflection: str = Field(default="", description="What the last tick taught.")

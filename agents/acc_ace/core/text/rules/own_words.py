@@ -8,15 +8,17 @@ pasted or forwarded, in more ways than anybody could list, and only the user can
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from acc_ace.core.text.normalize import MAX_ANALYSED
 from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.polarity import negated
 from acc_ace.core.text.quoted_spans import without_tagged
 from acc_ace.core.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
-from acc_ace.core.text.similarity import has_words
+from acc_ace.core.text.similarity import content_words, has_words
 
+_DIGITS = lazy_pattern(r"\d+")
 _FENCE = lazy_pattern(r"^\s*(`{3,}|~{3,})")
 _QUOTED = lazy_pattern(r"^\s*[>＞»|│]")
 _RULE_LABEL = lazy_pattern(
@@ -100,11 +102,26 @@ class OwnWords(NamedTuple):
         return next(iter(self.find_all(quote)), None)
 
     def find_all(self, quote: str) -> list[OwnQuote]:
-        """As `find`, for each sentence of the quote."""
+        """As `find`, for each sentence of the quote; a reworded one is the clause it is of."""
         whole = self._find_one(quote)
         if whole is not None:
             return [whole]
-        return [own for said in split_sentences(quote) if (own := self._find_one(said))]
+        found = (self._find_one(said) or self._reworded(said) for said in split_sentences(quote))
+        return [own for own in found if own]
+
+    def about(self, words: str) -> str:
+        """The one sentence of the speaker's own that the words, or some of them, are of, or ''."""
+        sentences = [sentence.text for sentence in self.sentences]
+        return _closest(words, sentences, _contained, least=_ABOUT) or ""
+
+    def _reworded(self, quote: str) -> OwnQuote | None:
+        """The one clause that says what the quote says, of the same numbers and polarity."""
+        if len(quote) > MAX_SENTENCE:
+            return None
+        clauses = [said for each in self.sentences for said in split_clauses(each.text)]
+        clause = _closest(quote, clauses, _common, least=_SAME)
+        alike = clause is not None and _facts(clause) == _facts(quote)
+        return self._find_one(clause) if clause and alike else None
 
     def _find_one(self, quote: str) -> OwnQuote | None:
         wanted = _fold(quote[: 2 * MAX_SENTENCE])[0].strip(_MARKS)
@@ -130,6 +147,42 @@ class OwnWords(NamedTuple):
                 said = split_sentences(said)[0]
             if said:
                 yield OwnQuote(said, line.strip(), self.mixed)
+
+
+_SAME, _ABOUT, _APART = 0.6, 0.7, 0.2
+"""Least shares of common content words: of one wording, of one matter; and between the two
+nearest, so that only one can be meant."""
+
+
+_Share = Callable[[frozenset[str], frozenset[str]], float]
+
+
+def _closest(words: str, candidates: Sequence[str], share: _Share, *, least: float) -> str | None:
+    """The one candidate that shares most content words with the words, or None.
+
+    What it quotes is somebody else's.
+    """
+    wanted = content_words(words)
+    said = {each: content_words(_QUOTATION.sub(" ", each)) for each in candidates}
+    shares = sorted(((share(wanted, own), each) for each, own in said.items()), reverse=True)
+    if not shares or shares[0][0] < least:
+        return None
+    return None if len(shares) > 1 and shares[0][0] - shares[1][0] < _APART else shares[0][1]
+
+
+def _common(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / max(1, len(one | other))
+
+
+def _contained(one: frozenset[str], other: frozenset[str]) -> float:
+    """The share of the fewer words that the others hold; one common word is none."""
+    both = len(one & other)
+    return both / min(len(one), len(other)) if both > 1 else 0.0
+
+
+def _facts(text: str) -> tuple[list[str], bool]:
+    """The numbers of a text, and whether it denies."""
+    return sorted(_DIGITS.findall(text)), negated(text)
 
 
 @remembered
@@ -223,7 +276,11 @@ def _fold(text: str) -> tuple[str, tuple[int, ...]]:
     return "".join(chars), tuple(places)
 
 
-_STRAIGHT = {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"}
+_STRAIGHT = {
+    **dict.fromkeys("’‘ʼ′´`", "'"),
+    **dict.fromkeys("“”", '"'),
+    **dict.fromkeys("‐‑‒–—―−", "-"),
+}
 
 
 def _clause_of(sentence: _Sentence, wanted: str) -> OwnQuote | None:

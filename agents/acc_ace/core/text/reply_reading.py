@@ -1,0 +1,392 @@
+"""Read a model's reply as a value of its class: lenient on form, strict on content.
+
+The class alone drives the reading. What is plain is mended: names and choices in another spelling,
+one for several, a text for a list, objects for a text. An entry of a list that stays unreadable is
+set apart in the reply's `unreadable`; anything else unreadable fails the reply, by its field.
+"""
+
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import Enum
+from functools import lru_cache
+from types import UnionType
+from typing import Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from acc_ace.core.schemas.base import NO_HINTS, EntryReply, ReplyHints, ReplyValue
+from acc_ace.core.text.normalize import encodable, one_line
+from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.errors import ModelOutputError
+
+MAX_REPLY_CHARS = 16_000_000
+"""A longer reply is refused unread."""
+
+MOST_ITEMS = 4_096
+"""Maximum items read of a list; the budgets allow far fewer."""
+
+_SHOWN_CHARS = 500
+_OPENING = lazy_pattern(r"""\{\s*["'}]""")
+_MENDED = lazy_pattern(
+    # An unterminated string extends to the end of the text, to avoid quadratic backtracking.
+    r'(?P<string>"(?:[^"\\]|\\.)*(?:"|\\?\Z))'
+    r"|(?P<single>'(?:[^'\\]|\\.)*(?:'|\\?\Z))"
+    r"|(?P<name>\b(?:True|False|None|undefined)\b)"
+    r"|,(?=\s*[}\]])",
+    re.DOTALL,
+)
+_ESCAPE = lazy_pattern(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})|\\.', re.DOTALL)
+"""A valid escape as a whole, or only the backslash of an invalid one."""
+_BARE_QUOTE = lazy_pattern(r'(\\.)|(")', re.DOTALL)
+_NAMES: Final = {"True": "true", "False": "false"}
+_DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
+_NOT_LETTERS = lazy_pattern(r"[\W_]+")
+_NUMBER = lazy_pattern(
+    r"\s*([-+]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:e[-+]?\d{1,3})?)\s*(%?)\s*"
+)
+_TRUE: Final = frozenset({"true", "yes", "y", "1", "はい"})
+_FALSE: Final = frozenset({"false", "no", "n", "0", "いいえ"})
+
+V = TypeVar("V", bound=BaseModel)
+
+
+def read_reply(schema: type[V], text: str) -> V:
+    """The reply as a value of its class.
+
+    Raises ModelOutputError with a one-line reason: empty, too long, truncated, no JSON object, or
+    the field that is missing or cannot be read.
+    """
+    try:
+        return _Reader().reply(schema, _chosen(schema, list(_objects_of(text))))
+    except RecursionError as error:
+        raise ModelOutputError("the reply is not JSON: it is nested too deeply") from error
+
+
+def parse_json_object(text: str) -> dict[str, object]:
+    """The longest JSON object in a text, despite code fences, prose, single quotes, trailing
+    commas and invalid escapes. Raises ModelOutputError as `read_reply`.
+    """
+    return max(_objects_of(text), key=lambda found: found[0])[1]
+
+
+def _objects_of(text: str) -> list[tuple[int, dict[str, object]]]:
+    """The top-level objects of a reply, each with its length; at least one."""
+    if len(text) > MAX_REPLY_CHARS:
+        raise ModelOutputError(
+            f"the reply is too long: {len(text)} characters, the maximum is {MAX_REPLY_CHARS}"
+        )
+    _, _, said = text.rpartition("</think>")
+    if not said.strip():
+        raise ModelOutputError("the reply is empty")
+    # JSON can escape lone surrogates, which no store accepts.
+    found = [(length, encodable(value)) for length, value in _objects(said)]
+    if not found:
+        raise ModelOutputError("the reply is not a JSON object")
+    return found
+
+
+def _objects(text: str) -> Iterator[tuple[int, dict[str, object]]]:
+    position = 0
+    while (opening := _OPENING.search(text, position)) is not None:
+        value, end = _decode(text, opening.start())
+        yield end - opening.start(), value
+        position = end
+
+
+def _decode(text: str, start: int) -> tuple[dict[str, object], int]:
+    try:
+        return _object_at(text, start)
+    except ValueError as error:
+        if _ran_out(error, text):
+            raise ModelOutputError("the reply is truncated: its JSON is incomplete") from error
+    except RecursionError as error:
+        raise ModelOutputError("the reply is not JSON: it is nested too deeply") from error
+    mended = _MENDED.sub(_mended, text[start:])
+    try:
+        value, _ = _object_at(mended, 0)
+    except (ValueError, RecursionError) as error:
+        cut = isinstance(error, ValueError) and _ran_out(error, mended)
+        reason = "truncated: its JSON is incomplete" if cut else f"not JSON: {_reason(error)}"
+        raise ModelOutputError(f"the reply is {reason}") from error
+    # The repair shifted the offsets, so text after the repaired object is not read.
+    return value, len(text)
+
+
+def _mended(match: re.Match[str]) -> str:
+    if match["name"]:
+        return _NAMES.get(match["name"], "null")
+    string = match["string"] or ""
+    if match["single"]:
+        inner = match["single"].removeprefix("'").removesuffix("'").replace("\\'", "'")
+        string = f'"{_BARE_QUOTE.sub(lambda found: found[1] or chr(92) + found[2], inner)}"'
+    return _ESCAPE.sub(lambda found: "" if found[0] == "\\" else found[0], string)
+
+
+def _object_at(text: str, start: int) -> tuple[dict[str, object], int]:
+    value: dict[str, object]
+    value, end = _DECODER.raw_decode(text, start)
+    return value, end
+
+
+def _ran_out(error: ValueError, text: str) -> bool:
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return "Unterminated string" in error.msg or error.pos >= len(
+        text.rstrip().rstrip("`").rstrip()
+    )
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.pos}"
+    return type(error).__name__
+
+
+class _Field(NamedTuple):
+    """How a field is found and read."""
+
+    info: FieldInfo
+    names: tuple[str, ...]
+    """Its own name and those that models give it, folded."""
+    kind: object
+    """Its type without None."""
+    entry: type[ReplyValue] | None
+    """The class of its entries, if it is a list of objects."""
+
+
+@lru_cache(maxsize=128)
+def _fields(schema: type[BaseModel]) -> Mapping[str, _Field]:
+    hints = _hints(schema)
+    fields = {}
+    for name, info in schema.model_fields.items():
+        if name == "unreadable":
+            continue
+        kind = _without_none(info.annotation)
+        args = get_args(kind) if get_origin(kind) in {list, tuple} else ()
+        entry = args[0] if args and _is_reply(args[0]) else None
+        names = tuple(map(_folded, (name, *hints.other_names.get(name, ()))))
+        fields[name] = _Field(info, names, kind, entry)
+    return fields
+
+
+def _hints(schema: type[BaseModel]) -> ReplyHints:
+    return schema.hints if issubclass(schema, ReplyValue) else NO_HINTS
+
+
+def _without_none(annotation: object) -> object:
+    if get_origin(annotation) in {Union, UnionType}:
+        return next(arg for arg in get_args(annotation) if arg is not type(None))
+    return annotation
+
+
+def _is_reply(kind: object) -> bool:
+    return isinstance(kind, type) and issubclass(kind, ReplyValue)
+
+
+def _folded(name: str) -> str:
+    return _NOT_LETTERS.sub("", name).casefold()
+
+
+def _knows(schema: type[BaseModel], value: object) -> bool:
+    """Whether an object has a field of the class."""
+    if not isinstance(value, dict):
+        return False
+    names = {name for each in _fields(schema).values() for name in each.names}
+    return any(_folded(key) in names for key in value)
+
+
+def _chosen(
+    schema: type[BaseModel], found: Sequence[tuple[int, dict[str, object]]]
+) -> dict[str, object]:
+    """Of the objects in a reply the one that is meant: wrapped, or its entries without it."""
+    if known := [each for each in found if _knows(schema, each[1])]:
+        return max(known, key=lambda each: each[0])[1]
+    for _, value in found:
+        for inner in value.values():
+            if isinstance(inner, dict) and _knows(schema, inner):
+                return inner
+    for name, each in _fields(schema).items():
+        entries = [value for _, value in found if each.entry and _knows(each.entry, value)]
+        if entries:
+            return {name: entries}
+    if any(not value for _, value in found):
+        return {}
+    names = ", ".join(_fields(schema))
+    raise ModelOutputError(f"the reply has none of the fields {names}")
+
+
+class _Unreadable(Exception):
+    """A value that its field cannot take, with the reason."""
+
+
+class _Reader:
+    """Reads one reply and collects its unreadable entries."""
+
+    def __init__(self) -> None:
+        self._unreadable: list[str] = []
+
+    def reply(self, schema: type[V], data: Mapping[str, object]) -> V:
+        values = self._values(schema, data)
+        if self._unreadable and issubclass(schema, EntryReply):
+            values["unreadable"] = self._unreadable
+        return _validated(schema, values)
+
+    def _values(self, schema: type[BaseModel], data: Mapping[str, object]) -> dict[str, object]:
+        """The fields that the data has, as the class takes them."""
+        given = {_folded(key): value for key, value in reversed([*data.items()])}
+        values: dict[str, object] = {}
+        for name, each in _fields(schema).items():
+            value = _first(data.get(name), *(given.get(other) for other in each.names))
+            if value is None:
+                continue
+            try:
+                values[name] = self._value(schema, name, each, value)
+            except _Unreadable as error:
+                if each.info.is_required():
+                    where = f"{schema.__name__}.{name}"
+                    raise ModelOutputError(f"{where}: {error}") from error
+        return values
+
+    def _value(self, schema: type[BaseModel], name: str, each: _Field, value: object) -> object:
+        if each.entry is not None:
+            return self._entries(each.entry, value)
+        return _plain(each.kind, value, _hints(schema).meanings.get(name, {}))
+
+    def _entries(self, entry: type[ReplyValue], value: object) -> list[ReplyValue]:
+        items = [item for item in _listed(entry, value) if item is not None]
+        read = [each for item in items[:MOST_ITEMS] if (each := self._entry(entry, item))]
+        if len(items) > MOST_ITEMS:
+            self._unreadable.append(f"{len(items) - MOST_ITEMS} more entries")
+        return read
+
+    def _entry(self, entry: type[ReplyValue], item: object) -> ReplyValue | None:
+        hints = entry.hints
+        if isinstance(item, str) and hints.bare:
+            item = {hints.bare: item}
+        reason = "it is not an object"
+        if isinstance(item, dict):
+            try:
+                values = self._values(entry, item)
+                if hints.content and not any(
+                    _text(values.get(key)).strip() for key in hints.content
+                ):
+                    return None  # It says nothing.
+                return _validated(entry, values)
+            except ModelOutputError as error:
+                reason = str(error)
+        shown = json.dumps(item, ensure_ascii=False, default=str)[:_SHOWN_CHARS]
+        self._unreadable.append(f"{shown}: {reason}")
+        return None
+
+
+def _validated(schema: type[V], values: Mapping[str, object]) -> V:
+    try:
+        return schema.model_validate(values)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "reply"
+        raise ModelOutputError(f"{schema.__name__}.{where}: {first['msg']}") from error
+
+
+def _first(*values: object) -> object:
+    """The first value that says something; else the first that is not null."""
+    given = [value for value in values if value is not None]
+    said = (value for value in given if not isinstance(value, str) or value.strip())
+    return next(said, given[0] if given else None)
+
+
+def _listed(entry: type[ReplyValue], value: object) -> Sequence[object]:
+    """Entries as a list: one without its list, a map by key, or all of it as a text."""
+    if isinstance(value, str) and value.lstrip().startswith(("[", "{")):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return [value]
+    if isinstance(value, list):
+        return value
+    key, bare = entry.hints.key, entry.hints.bare
+    if not isinstance(value, dict) or _knows(entry, value) or not key:
+        return [value]
+    return [
+        {key: name, **(item if isinstance(item, dict) else {bare: item})}
+        for name, items in value.items()
+        for item in (items if isinstance(items, list) else [items])
+    ]
+
+
+def _plain(kind: object, value: object, meanings: Mapping[str, object]) -> object:
+    """A value of a plain type. Raises _Unreadable."""
+    if isinstance(value, str) and _folded(value) in meanings:
+        return meanings[_folded(value)]
+    if get_origin(kind) is Literal:
+        return _choice(get_args(kind), value)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _choice([member.value for member in kind], value)
+    return _READERS.get(kind, _texts)(value)
+
+
+def _text(value: object) -> str:
+    """A value as text: of lists and objects all that they hold, in order."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list | tuple):
+        return "; ".join(filter(str.strip, map(_text, value[:MOST_ITEMS])))
+    return json.dumps(value, default=str)
+
+
+def _texts(value: object) -> list[str]:
+    """A value as a list of texts: an object is one of 'key:value' pairs."""
+    if isinstance(value, dict):
+        value = [f"{key}:{_text(item)}" for key, item in value.items()]
+    items = value if isinstance(value, list) else [value]
+    return [text for text in map(_item, items[:MOST_ITEMS]) if text.strip()]
+
+
+def _item(value: object) -> str:
+    """An item of a list as text; an object of two values is 'one:other', as entities are."""
+    if isinstance(value, dict) and len(value) == 2:
+        return ":".join(map(_text, value.values()))
+    return _text(value)
+
+
+def _truth(value: object) -> bool:
+    said = _folded(_text(value))
+    if said in _TRUE or said in _FALSE:
+        return said in _TRUE
+    raise _Unreadable("it is neither true nor false")
+
+
+def _number(value: object) -> float:
+    said = _NUMBER.fullmatch(_text(value).casefold())
+    number = float(said[1]) / (100 if said[2] else 1) if said else math.nan
+    if not math.isfinite(number):
+        raise _Unreadable("it is not a number")
+    return number
+
+
+def _whole(value: object) -> int:
+    return round(_number(value))
+
+
+_READERS: Final[Mapping[object, Callable[[object], object]]] = {
+    str: _text,
+    bool: _truth,
+    float: _number,
+    int: _whole,
+}
+"""Readers of plain types; any other is a list of texts."""
+
+
+def _choice(options: Sequence[str], value: object) -> object:
+    """The one option that a value names, in any case and with words around it."""
+    words = _NOT_LETTERS.sub(" ", _text(value)).casefold().split()
+    named = [each for each in options if any(word.startswith(each.casefold()) for word in words)]
+    if len(named) == 1 and not {"not", "no", "non"} & set(words):
+        return named[0]
+    shown = one_line(_text(value))[:40]
+    raise _Unreadable(f"'{shown}' is not one of {', '.join(options)}")
