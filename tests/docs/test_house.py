@@ -25,21 +25,21 @@ class Pin(NamedTuple):
 
 
 PINS: Final = {
-    "closure of plugin, modules": Pin(172, 120),
-    "closure of plugin, lines": Pin(30_212, 24_000),
-    "closure of controller, modules": Pin(174, 120),
-    "closure of controller, lines": Pin(30_900, 24_000),
+    "closure of plugin, modules": Pin(173, 120),
+    "closure of plugin, lines": Pin(30_549, 24_000),
+    "closure of controller, modules": Pin(175, 120),
+    "closure of controller, lines": Pin(31_237, 24_000),
     "closure of commit_gate, modules": Pin(42, 25),
-    "closure of commit_gate, lines": Pin(7_375, 4_500),
-    "closure of survivor, modules": Pin(216, 160),
-    "closure of survivor, lines": Pin(40_136, 31_000),
+    "closure of commit_gate, lines": Pin(7_490, 4_500),
+    "closure of survivor, modules": Pin(217, 160),
+    "closure of survivor, lines": Pin(40_486, 31_000),
     "fields of the turn's record": Pin(56, 25),
     "modules that write it": Pin(18, 4),
     "imports from core into ext": Pin(1, 0),
-    "language tables": Pin(585, 250),
-    "deep tests": Pin(58, 60),
-    "code lines": Pin(44_713, 42_500),
-    "code lines of the core": Pin(26_062, 23_500),
+    "language tables": Pin(589, 250),
+    "deep tests": Pin(60, 60),
+    "code lines": Pin(44_945, 42_500),
+    "code lines of the core": Pin(26_285, 23_500),
     "modules that the plugin loads": Pin(204, 150),
     "lines of the longest file": Pin(453, 300),
     "modules of the fullest room": Pin(21, 18),
@@ -70,7 +70,7 @@ EXTENSIONS: Final = {
     "postgres": 1_186,
     "semantic": 966,
     "strategies": 140,
-    "survivor": 3_578,
+    "survivor": 3_587,
 }
 
 LOADED: Final = """
