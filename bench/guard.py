@@ -27,7 +27,7 @@ from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import ActVerdict
 from acc_ace.ext.guard.guard import ActCall, conflicts
 from acc_ace.ext.guard.tool_guard import ToolGuard
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_record import TurnRecord, TurnStart
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data" / "consent"
 NOW: Final = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
@@ -111,7 +111,7 @@ async def judged(calls: list[Item]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for item in calls:
         judge.item = item
-        record = TurnRecord(SessionKey("bench", "user", item["id"]), item["id"])
+        record = TurnRecord(TurnStart(SessionKey("bench", "user", item["id"])))
         finding = await guard.find(call_of(item), pins_of(item), record, at=time_of(item))
         found[item["id"]] = [finding.conflict.rule_id] if finding else []
     await container.close()

@@ -13,6 +13,8 @@ same gates, stores and prompts.
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
@@ -25,25 +27,17 @@ from acc_ace.core.schemas.base import OWN_APP, Authority, SessionKey
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import CommittedState, GoalPin, JournalEntry, Release
 from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
+from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.core.schemas.report import FeedbackReport
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.turn.algorithm import (
-    OPENED,
-    STEPS,
-    DecisionPort,
-    Turn,
-    check_order,
-    require,
-    run_steps,
-)
+from acc_ace.turn.algorithm import DecisionPort, Turn
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.session_changes import ancestry
-from acc_ace.turn.steps import TurnSteps
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_record import TurnRecord, TurnStart, require
 
 _ROLES: Final[tuple[Role, ...]] = ("qualifier", "compressor")
 
@@ -72,7 +66,6 @@ class AccController:
         container.spending.require_prices(priced_names(self._models.values()))
         self._completions = direct_completions(self._models, settings)
         self._lifecycle = TurnLifecycle(container)
-        check_order(STEPS, provided=OPENED)
         self._open: TurnRecord | None = None
         self._chosen = chosen
         self._feedback: FeedbackLearner | None = None
@@ -125,7 +118,7 @@ class AccController:
         """Run a whole turn for each input: `decision` acts, and each turn is committed once.
 
         A function of the turn's record makes each turn's decision: it may read what was qualified
-        and the playbook, count its model calls (`record.stage("generator")`), and leave
+        and the playbook, count its model calls (`record.observer.stage("generator")`), and leave
         `record.artifacts`, which are committed with the turn. The function itself runs before the
         recall, and may set `record.needed`.
         Raises what `update_state` and `decision` raise; earlier turns are kept, and of the failed
@@ -134,7 +127,7 @@ class AccController:
         turns: list[Turn] = []
         for current_input in inputs:
             self._open = await self._turn(current_input, prev_ccs, decision)
-            turns.append(self._open)
+            turns.append(_turn_of(self._open))
             prev_ccs = self._open.state.ccs
         return turns
 
@@ -152,17 +145,18 @@ class AccController:
             if kept is not None:
                 return await self._recorded_turn(kept)
             await self._container.spending.require_room(self._key.tenant)
-            record = TurnRecord(self._key, "", idempotency_key=idempotency_key)
-            await self._lifecycle.open(record, turn_input)
-            if isinstance(current_input, TurnInput) and (judged := current_input.judgement):
-                record.feedback = (judged.sent_with_turn(self._container.clock.now()),)
-            record.invocation_id = f"turn-{record.previous.version + 1}"
-            record.previous, record.dropped = _previous(record.previous, prev_ccs)
-            steps = TurnSteps(
-                self._container, record, self._completions, invocation_id=record.invocation_id
+            record = TurnRecord(TurnStart(self._key, idempotency_key=idempotency_key))
+            await self._lifecycle.open(
+                record,
+                turn_input,
+                feedback=self._judged(current_input),
+                edit=partial(_edited, prev_ccs=prev_ccs),
             )
             try:
-                await run_steps(STEPS, steps.ports(_decision(decision, record)), record)
+                decides = decision(record) if callable(decision) else decision
+                await self._lifecycle.prepare(record, self._completions)
+                output = await decides.decide(record.state, turn_input) if decides else None
+                await self._lifecycle.commit(record, output, prompt_hashes={})
             finally:
                 await self._lifecycle.fail(record)
         if record.decision is not None:
@@ -172,12 +166,16 @@ class AccController:
     async def _learn(self, record: TurnRecord) -> FeedbackReport | None:
         """Learn from what came with an answered turn, now or later, as the settings say."""
         report: FeedbackReport | None = None
-        for given in record.feedback:
+        for given in record.start.feedback:
             report = await self._learner().take(self._key, record.state.turn, given)
-            record.warn(*report.warnings)
+            record.observer.warn(*report.warnings)
             # So that the same answer, recorded once more, does not teach again.
-            record.feedback = (given.model_copy(update={"learned": report.learned}),)
+            record.take_feedback(given.model_copy(update={"learned": report.learned}))
         return report
+
+    def _judged(self, given: str | TurnInput) -> tuple[Feedback, ...]:
+        judged = None if isinstance(given, str) else given.judgement
+        return (judged.sent_with_turn(self._container.clock.now()),) if judged else ()
 
     def _learner(self) -> FeedbackLearner:
         """Its models are opened when there is something to learn; most controllers never have."""
@@ -231,7 +229,7 @@ class AccController:
                     "undone, before the answer was recorded, so it was not kept; call "
                     "update_state again to continue"
                 )
-            record.tool_results = list(tool_results)
+            record.tools.results[:] = tool_results
             output = GeneratorOutput(final_answer=answer)
             await self._lifecycle.commit(record, output, prompt_hashes={})
         return await self._learn(record)
@@ -244,7 +242,7 @@ class AccController:
 
     async def _is_current(self, entry: JournalEntry, record: TurnRecord) -> bool:
         """Whether the turn leads to the current state of the session that it started in."""
-        known, opened = await self._container.directory.find(self._key), record.session
+        known, opened = await self._container.directory.find(self._key), record.start.session
         head = await self._container.journal.head(self._key)
         if head is None or known is None or opened is None or known.created_at != opened.created_at:
             return False
@@ -259,22 +257,37 @@ class AccController:
         entry = await self._container.journal.get(self._key, kept.ccs_version)
         if entry is None:
             raise NotFoundError(f"session '{self._key.session}' has no version {kept.ccs_version}")
-        return TurnRecord(
+        start = TurnStart(
             self._key,
-            kept.invocation_id,
             turn_input=kept.input,
+            invocation_id=kept.invocation_id,
+            evidence_id=kept.invocation_id,
             session=await self._container.directory.find(self._key),
-            entry=entry,
-            is_written=True,
             feedback=kept.feedback,
             idempotency_key=kept.idempotency_key,
         )
+        return TurnRecord(start, entry=entry, is_written=True)
 
 
-def _decision(
-    decision: DecisionPort | DecisionOf | None, record: TurnRecord
-) -> DecisionPort | None:
-    return decision(record) if callable(decision) else decision
+def _turn_of(record: TurnRecord) -> Turn:
+    start = record.start
+    return Turn(
+        start.x_t,
+        start.previous,
+        record.recalled,
+        record.qualification,
+        require(record.entry, "entry", "controller"),
+        record.decision,
+    )
+
+
+def _edited(start: TurnStart, *, prev_ccs: CompressedCognitiveState | None) -> TurnStart:
+    """The start from the caller's state, under a name of the controller's own."""
+    name = f"turn-{start.previous.version + 1}"
+    previous, dropped = _previous(start.previous, prev_ccs)
+    return replace(
+        start, invocation_id=name, evidence_id=name, previous=previous, dropped=tuple(dropped)
+    )
 
 
 def _previous(

@@ -1,14 +1,15 @@
 """The turn as a pipeline: initialize, recall, qualify, compress, generate; reflect, curate.
 
-The stages run the steps of `turn.algorithm.STEPS`. What the Compressor's model proposes becomes
-CCS_t by the five commit rules.
+Each stage calls the step of its name in `turn.lifecycle`, as the plugin and the controller do. What
+the Compressor's model proposes becomes CCS_t by the five commit rules.
 
 This is the only file that names SequentialAgent. ADK deprecates it in favour of Workflow; the
 path there is in docs/adr/0003-sequential-agent.md.
 """
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final
 
 from google.adk.agents import BaseAgent, SequentialAgent
@@ -18,23 +19,25 @@ from google.adk.models import BaseLlm
 
 from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
-from acc_ace.adk.stages.acc_stages import Compressor, Qualifier, Recaller
+from acc_ace.adk.stages.answer_learning import AnswerLearning
 from acc_ace.adk.stages.generator import Generator
-from acc_ace.adk.stages.initializer import StateInitializer
+from acc_ace.adk.stages.initializer import open_turn
 from acc_ace.adk.stages.learning_stages import background_learning, learning_stages
-from acc_ace.adk.stages.stage import ContentlessStage
-from acc_ace.adk.structured_agent import SCHEMAS, StructuredAgent
+from acc_ace.adk.stages.stage import ContentlessStage, State, Work
+from acc_ace.adk.structured_agent import direct_completions
 from acc_ace.adk.tools import build_tools
+from acc_ace.adk.user_content import hand_on
 from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
 from acc_ace.core.gates.commit_gate import RULES
+from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import OWN_APP
 from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.turn.algorithm import check_order
 from acc_ace.turn.learning_queue import TurnLearning
-from acc_ace.turn.structured_call import Completion, Prompts, load_prompts
-from acc_ace.turn.turn_record import TurnRecords
+from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.structured_call import Completion, load_prompts
+from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 APP_NAME = OWN_APP
 
@@ -52,10 +55,10 @@ class RootAgent(BoundedTurn):
         pipeline: BaseAgent,
         models: Mapping[Role, BaseLlm],
         *,
+        learn: Callable[[TurnRecord], Awaitable[None]],
         learning: TurnLearning | None,
-        after: Sequence[ContentlessStage],
     ) -> None:
-        super().__init__(container, records, pipeline, models, learning=learning, after=after)
+        super().__init__(container, records, pipeline, models, learn=learn, learning=learning)
 
 
 def build_app(container: Container, models: Mapping[Role, BaseLlm] | None = None) -> App:
@@ -76,41 +79,93 @@ def build_pipeline(
     }
     for role in ("qualifier", "compressor", "generator"):
         _report_pressure(container, chosen[role])
+    asked = direct_completions(chosen, container.settings)
     guard = ActGuard(container, (models or {}).get("guard"))
     if guard.model is not None:
         chosen["guard"] = guard.model
     container.spending.require_prices(priced_names(chosen.values()))
     prompts, records = load_prompts(), TurnRecords()
-    asked = {
-        role: StructuredAgent(
-            name=f"{role}_model",
-            prompt=getattr(prompts, role),
-            model=chosen[role],
-            schema=SCHEMAS[role],
-            settings=container.settings.agent(role),
-        )
-        for role in ROLES
-        if role != "generator"
-    }
+    background = background_learning(container, models)
+    learning = AnswerLearning(container, background.submit if background is not None else None)
+    generator = Generator(
+        container,
+        records,
+        model=chosen["generator"],
+        prompt=prompts.generator,
+        tools=build_tools(container, records),
+        prompt_digests=prompts.digests(),
+        guard=guard,
+    )
+    stages: list[BaseAgent] = [*_steps(container, records, asked), generator]
+    if container.settings.learning != "off":
+        learns = learning_stages(records, learning, asked).items()
+        stages += [pair[0] if len(pair) == 1 else sequence(name, *pair) for name, pair in learns]
+    pipeline = sequence("pipeline", *stages, description="One bounded turn.")
+    learn = partial(learning.learn, models=asked)
+    return RootAgent(container, records, pipeline, chosen, learn=learn, learning=background)
 
-    def completions(ctx: InvocationContext) -> dict[Role, Completion]:
-        return {role: agent.bind(ctx) for role, agent in asked.items()}
 
-    turn: list[ContentlessStage | Generator] = [
-        StateInitializer(container, records),
-        Recaller(container, records, completions),
-        Qualifier(container, records, completions),
-        Compressor(container, records, completions),
-        _generator(container, records, chosen["generator"], prompts, guard),
+class StateInitializer(ContentlessStage):
+    """Step 1: takes x_t, loads CCS_{t-1} and the playbook."""
+
+    def __init__(self, records: TurnRecords, work: Work) -> None:
+        super().__init__(records, "state_initializer", "Opens the turn.", work)
+
+
+class Recaller(ContentlessStage):
+    """Step 2: finds at most k candidates by x_t and CCS_{t-1}."""
+
+    def __init__(self, records: TurnRecords, work: Work) -> None:
+        super().__init__(records, "recaller", "Recalls from external memory.", work)
+
+
+class Qualifier(ContentlessStage):
+    """Step 3: admits what the current decision needs; gives a reason for each candidate."""
+
+    def __init__(self, records: TurnRecords, work: Work) -> None:
+        super().__init__(records, "qualifier", "Qualifies candidates.", work)
+
+
+class Compressor(ContentlessStage):
+    """Step 4: prepares CCS_t, which replaces CCS_{t-1} when the turn is committed."""
+
+    def __init__(self, records: TurnRecords, work: Work) -> None:
+        super().__init__(records, "compressor", "Prepares CCS_t.", work)
+
+
+def _steps(
+    container: Container,
+    records: TurnRecords,
+    asked: Mapping[Role, Completion],
+) -> list[BaseAgent]:
+    """Steps 1 to 4."""
+    lifecycle = TurnLifecycle(container)
+
+    async def initialize(ctx: InvocationContext, record: TurnRecord) -> State:
+        state, content = ctx.session.state, ctx.user_content
+        mended = await open_turn(lifecycle, container, record, state, content)
+        hand_on(ctx, keys.USER_QUERY, record.start.x_t)
+        ctx.session.state.setdefault(keys.GROUND_TRUTH, None)
+        return mended
+
+    async def recall(_: InvocationContext, record: TurnRecord) -> State:
+        await lifecycle.recall(record)
+        return {}
+
+    async def qualify(_: InvocationContext, record: TurnRecord) -> State:
+        await lifecycle.qualify(record, asked)
+        return {}
+
+    async def compress(_: InvocationContext, record: TurnRecord) -> State:
+        await lifecycle.compress(record, asked)
+        return {}
+
+    return [
+        StateInitializer(records, initialize),
+        Recaller(records, recall),
+        Qualifier(records, qualify),
+        Compressor(records, compress),
     ]
-    learning = background_learning(container, models)
-    after = learning_stages(container, records, completions, learning)
-    check_order([*turn, *after])
-    pair: Sequence[BaseAgent] = after
-    if container.settings.learning == "inline":
-        pair = (sequence("reflector", *after[:2]), sequence("curator", *after[2:]))
-    pipeline = sequence("pipeline", *turn, *pair, description="One bounded turn.")
-    return RootAgent(container, records, pipeline, chosen, learning=learning, after=after)
 
 
 def sequence(name: str, *agents: BaseAgent, description: str = "") -> SequentialAgent:
@@ -118,24 +173,6 @@ def sequence(name: str, *agents: BaseAgent, description: str = "") -> Sequential
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "SequentialAgent is deprecated", DeprecationWarning)
         return SequentialAgent(name=name, sub_agents=list(agents), description=description)
-
-
-def _generator(
-    container: Container,
-    records: TurnRecords,
-    model: BaseLlm,
-    prompts: Prompts,
-    guard: ActGuard,
-) -> Generator:
-    return Generator(
-        container,
-        records,
-        model=model,
-        prompt=prompts.generator,
-        tools=build_tools(container, records),
-        prompt_digests=prompts.digests(),
-        guard=guard,
-    )
 
 
 def _report_pressure(container: Container, model: BaseLlm) -> None:

@@ -10,7 +10,6 @@ from pydantic import SecretStr
 from acc_ace import AccController, Container, build_container
 from acc_ace.core.playbook.curation.curation_record import CurationContext
 from acc_ace.errors import InputError, ModelUnavailable, StoreError
-from acc_ace.turn.algorithm import require
 from acc_ace.turn.learning_step import apply_batch
 from acc_ace.turn.session_changes import Rollback
 from acc_ace.turn.turn_record import TurnRecord
@@ -241,7 +240,7 @@ class Reads:
         self._record = record
 
     async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput:
-        with self._record.stage("generator") as use:
+        with self._record.observer.stage("generator") as use:
             use.add(TokenUse(input=70, output=7, calls=1), "embedded/rules")
             use.model = "embedded/rules"
         content = f"Log of turn {state.turn}: the pump hums at night."
@@ -256,8 +255,7 @@ class Reads:
                 authority=Authority.TOOL,
             )
         )
-        stored = require(self._record.playbook, "playbook", "decision")
-        ids = [bullet.id for bullet in stored.playbook.bullets]
+        ids = [bullet.id for bullet in self._record.lessons.bullets]
         found = " ".join(item.source for item in self._record.qualification.qualified)
         return GeneratorOutput(final_answer=f"saw: {found}", bullet_ids=ids)
 

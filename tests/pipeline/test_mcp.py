@@ -61,7 +61,7 @@ async def test_a_toolset_that_cannot_be_listed_costs_its_tools_and_a_warning() -
     )
     tools = await GuardedToolset(Unreachable(), "desk", records).get_tools(context)
     assert tools == []
-    assert record.warnings == ["tools of 'desk' cannot be reached; answered without them"]
+    assert record.observer.warnings == ["tools of 'desk' cannot be reached; answered without them"]
 
 
 def test_without_the_extra_mcp_servers_are_refused_with_the_command_that_installs_it(

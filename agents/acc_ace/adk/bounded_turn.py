@@ -1,7 +1,7 @@
 """The turn as a whole: one at a time per session, and committed once or not at all."""
 
 import logging
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from google.adk.agents import BaseAgent
@@ -17,7 +17,6 @@ from pydantic import PrivateAttr
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
-from acc_ace.adk.stages.stage import ContentlessStage
 from acc_ace.adk.turn_report import turn_report
 from acc_ace.adk.user_content import session_key
 from acc_ace.config import Role
@@ -81,7 +80,7 @@ class BoundedTurn(BaseAgent):
     _pipeline: BaseAgent = PrivateAttr()
     _models: tuple[BaseLlm, ...] = PrivateAttr()
     _learning: TurnLearning | None = PrivateAttr()
-    _after: tuple[ContentlessStage, ...] = PrivateAttr()
+    _learn: Callable[[TurnRecord], Awaitable[None]] = PrivateAttr()
     _maintenance: SessionMaintenance = PrivateAttr()
 
     def __init__(
@@ -91,10 +90,10 @@ class BoundedTurn(BaseAgent):
         pipeline: BaseAgent,
         models: Mapping[Role, BaseLlm],
         *,
+        learn: Callable[[TurnRecord], Awaitable[None]],
         learning: TurnLearning | None = None,
-        after: Sequence[ContentlessStage] = (),
     ) -> None:
-        """`after` are the stages of the pipeline that learn from the answer."""
+        """`learn` learns from an answered turn when its run was left at the answer."""
         super().__init__(
             name="acc_ace",
             description="Answers from a bounded cognitive state and a playbook that learns.",
@@ -104,7 +103,7 @@ class BoundedTurn(BaseAgent):
         self._lifecycle = TurnLifecycle(container)
         self._sessions = SessionTurns(self._lifecycle)
         self._models = tuple(models.values())
-        self._learning, self._after = learning, tuple(after)
+        self._learning, self._learn = learning, learn
         self._maintenance = SessionMaintenance(container, models=models)
 
     @property
@@ -157,8 +156,7 @@ class BoundedTurn(BaseAgent):
         held = await self._sessions.take(ctx)
         held.is_started = True
         key = session_key(ctx)
-        record = self._records.begin(key, ctx.invocation_id)
-        record.held = held.events
+        record = self._records.begin(key, ctx.invocation_id, held=held.events)
         gate_memory(ctx, self._container, record)
         waiting: list[WaitingCall] = []
         try:
@@ -172,11 +170,11 @@ class BoundedTurn(BaseAgent):
             learning_failed(record, error)
         except SessionNotFoundError:
             # Deleted while the turn ran: no evidence of it may outlive the session.
-            record.turn_input = None
+            self._lifecycle.forget(record)
             raise
         except GeneratorExit:
             if record.answered:
-                await self._learn_after_close(ctx, record)
+                await self._learn_after_close(record)
             raise
         finally:
             self._records.end(key)
@@ -185,9 +183,9 @@ class BoundedTurn(BaseAgent):
             finally:
                 await self._sessions.release(ctx)
         if record.answered:
-            record.emit(TurnDone(report=self._report(record)))
+            record.observer.emit(TurnDone(report=self._report(record)))
         elif record.paused:
-            record.emit(TurnPaused(session=key.session, calls=waiting))
+            record.observer.emit(TurnPaused(session=key.session, calls=waiting))
         self._maintenance.wake(key.app)
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -200,16 +198,15 @@ class BoundedTurn(BaseAgent):
     def _report(self, record: TurnRecord) -> TurnReport:
         return turn_report(record, self._container.settings.limits, self._container.spending)
 
-    async def _learn_after_close(self, ctx: InvocationContext, record: TurnRecord) -> None:
+    async def _learn_after_close(self, record: TurnRecord) -> None:
         """Learn although the consumer stopped at the answer, as in ADK's tutorial."""
-        if record.outcome is None:
+        if record.learning.outcome is None:
             try:
                 with self._container.pressure.turn():
-                    for stage in self._after:
-                        await stage.work(ctx, record)
+                    await self._learn(record)
             except AccAceError as error:
                 learning_failed(record, error)
-        record.emit(TurnDone(report=self._report(record)))
+        record.observer.emit(TurnDone(report=self._report(record)))
         self._maintenance.wake(record.key.app)
 
 
@@ -274,4 +271,4 @@ def waiting_calls(event: Event) -> Iterator[WaitingCall]:
 def learning_failed(record: TurnRecord, error: AccAceError) -> None:
     """Report that learning failed; the answer stays committed."""
     logger.warning("learning_failed session=%s code=%s", record.key.session, error.code)
-    record.warn(f"learning from this turn failed: {error}")
+    record.observer.warn(f"learning from this turn failed: {error}")

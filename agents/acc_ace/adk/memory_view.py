@@ -7,18 +7,17 @@ from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.prompt import Lines, Prompt
-from acc_ace.turn.algorithm import require
 from acc_ace.turn.structured_call import state_value
 from acc_ace.turn.turn_record import TurnRecord
 
 
 def shown_bullets(record: TurnRecord, limits: Limits) -> tuple[Bullet, ...]:
     """The bullets of the excerpt: all while they fit, then the relevant ones."""
-    state = require(record.entry, "entry", "memory view").state
-    playbook = require(record.playbook, "playbook", "memory view").playbook
-    x_t = require(record.turn_input, "turn_input", "memory view").text
     return select_bullets(
-        playbook, x_t, state=_topics(state.ccs), max_tokens=limits.playbook_prompt_tokens
+        record.lessons,
+        record.start.x_t.text,
+        state=_topics(record.state.ccs),
+        max_tokens=limits.playbook_prompt_tokens,
     )
 
 
@@ -40,8 +39,7 @@ def lasting_text(record: TurnRecord, prompt: Prompt, limits: Limits) -> str:
 
     It comes first in a request, so that a provider's cache of prefixes covers it.
     """
-    playbook = require(record.playbook, "playbook", "memory").playbook
-    inputs = {"playbook": Lines(playbook.as_prompt(shown_bullets(record, limits)))}
+    inputs = {"playbook": Lines(record.lessons.as_prompt(shown_bullets(record, limits)))}
     return f"{prompt.text}\n{prompt.render(inputs, beside=(*_CHANGING, 'current_input'))}"
 
 
@@ -59,8 +57,8 @@ def put_changing(
     before it, as a host's own callbacks read the user's message.
     """
     inputs: dict[str, object] = {
-        "state": state_value(require(record.entry, "entry", "memory").state),
-        "warnings": list(record.warnings),
+        "state": state_value(record.state),
+        "warnings": list(record.observer.warnings),
     }
     if "current_input" in prompt.inputs:
         inputs["current_input"] = current_input

@@ -21,7 +21,7 @@ from acc_ace.core.text.prompt import request_parts
 from acc_ace.errors import ModelError
 from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import answered_by
-from acc_ace.turn.turn_record import SentRequest, StageUse, TurnRecord
+from acc_ace.turn.observer import SentRequest, StageUse, TurnObserver
 
 
 class ReplyFacts(NamedTuple):
@@ -42,21 +42,22 @@ def reply_facts(reply: LlmResponse) -> ReplyFacts:
     )
 
 
-def note_request(record: TurnRecord, ctx: CallbackContext, request: LlmRequest) -> None:
+def note_request(
+    observer: TurnObserver, ctx: CallbackContext, request: LlmRequest, said: str
+) -> None:
     """Hold a request of the answering agent until its reply.
 
     A host's own callbacks may change it after ours, so it is read at the reply; but what a context
-    cache holds is taken out of the request, which then is read now.
+    cache holds is taken out of the request, which then is read now. `said` is x_t.
     """
-    said = record.turn_input.text if record.turn_input else ""
     parts: Callable[[], tuple[RequestPart, ...]] = partial(parts_of, request, said)
     if request.cache_config is not None:
         parts = partial(tuple, parts())
-    record.sent[ctx.invocation_id, ctx.agent_name] = SentRequest(parts, perf_counter())
+    observer.sent[ctx.invocation_id, ctx.agent_name] = SentRequest(parts, perf_counter())
 
 
 def count_reply(
-    record: TurnRecord, ctx: CallbackContext, reply: LlmResponse, *, asked: str = ""
+    observer: TurnObserver, ctx: CallbackContext, reply: LlmResponse, *, asked: str = ""
 ) -> None:
     """Count a whole reply of the Generator's model in its turn; a partial one counts nothing.
 
@@ -66,23 +67,23 @@ def count_reply(
         return
     facts = reply_facts(reply)
     name = answered_by(reply).model or asked or facts.model
-    use = record.stages.setdefault("generator", StageUse())
+    use = observer.stages.setdefault("generator", StageUse())
     use.add(facts.use, name)
     use.model = facts.model or use.model
-    record.warn(*facts.warnings)
-    _note_call(record, ctx, name, facts.use, reply=_reply_text(reply.content))
+    observer.warn(*facts.warnings)
+    _note_call(observer, ctx, name, facts.use, reply=_reply_text(reply.content))
 
 
-def count_failure(record: TurnRecord, ctx: CallbackContext, error: Exception) -> None:
+def count_failure(observer: TurnObserver, ctx: CallbackContext, error: Exception) -> None:
     """Count what the Generator's model took in vain: a turn that fails has cost it too."""
     if isinstance(error, ModelError):
         spent = TokenUse.model_validate(error.spent)
-        record.stages.setdefault("generator", StageUse()).add(spent, "")
-        _note_call(record, ctx, "", spent, error=str(error))
+        observer.stages.setdefault("generator", StageUse()).add(spent, "")
+        _note_call(observer, ctx, "", spent, error=str(error))
 
 
 def _note_call(
-    record: TurnRecord,
+    observer: TurnObserver,
     ctx: CallbackContext,
     model: str,
     use: TokenUse,
@@ -90,7 +91,7 @@ def _note_call(
     reply: str = "",
     error: str = "",
 ) -> None:
-    sent = record.sent.pop((ctx.invocation_id, ctx.agent_name), None)
+    sent = observer.sent.pop((ctx.invocation_id, ctx.agent_name), None)
     if sent is None:
         return
     call = ModelCall(
@@ -103,7 +104,7 @@ def _note_call(
         seconds=perf_counter() - sent.started,
         error=error,
     )
-    record.note_calls(call)
+    observer.note_calls(call)
 
 
 def parts_of(request: LlmRequest, said: str = "") -> tuple[RequestPart, ...]:

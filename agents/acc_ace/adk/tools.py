@@ -136,9 +136,9 @@ class SearchEvidence(FunctionTool):
             await super().process_llm_request(tool_context=tool_context, llm_request=llm_request)
 
     def _of(self, record: TurnRecord) -> Searches:
-        if len(self._searches) >= _TURNS and record.run not in self._searches:
+        if len(self._searches) >= _TURNS and record.observer.run not in self._searches:
             self._searches.popitem(last=False)
-        return self._searches.setdefault(record.run, Searches())
+        return self._searches.setdefault(record.observer.run, Searches())
 
     async def search_evidence(
         self, query: str, tool_context: ToolContext, artifact_id: str = ""
@@ -252,7 +252,7 @@ class GuardedToolset(BaseToolset):
     def _warn(self, context: ReadonlyContext | None) -> None:
         if context is None:
             return
-        running_turn(self._records, context).warn(
+        running_turn(self._records, context).observer.warn(
             f"tools of '{self._name}' cannot be reached; answered without them"
         )
 

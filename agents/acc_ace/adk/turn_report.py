@@ -21,9 +21,9 @@ from acc_ace.core.schemas.report import (
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.prompt import ccs_tokens
 from acc_ace.errors import NotFoundError
-from acc_ace.turn.algorithm import require
 from acc_ace.turn.spending import Spending, turn_cost
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_commit import interaction_of
+from acc_ace.turn.turn_record import TurnRecord, require
 
 
 async def repeated_event(
@@ -109,38 +109,25 @@ def _waiting(kept: Interaction) -> list[WaitingCall]:
 
 def turn_report(record: TurnRecord, limits: Limits, spending: Spending) -> TurnReport:
     """The report; raises LookupError for a turn that was not answered."""
-    entry = require(record.entry, "entry", "report")
-    generation = require(record.decision, "decision", "report")
-    state = entry.state
-    return TurnReport(
-        turn=state.turn,
-        input=require(record.turn_input, "turn_input", "report").text,
-        answer=generation.final_answer,
-        ccs=state.ccs,
-        ccs_diff=entry.diff,
-        constraints=reported_constraints(state.pins),
-        questions=reported_questions(state),
-        recalled=[found.artifact.artifact_id for found in record.recalled.candidates],
-        qualified=[
+    entry, observer = require(record.entry, "entry", "report"), record.observer
+    require(record.decision, "decision", "report")
+    turn = interaction_of(record, Outcome.ANSWERED, at=entry.created_at, prompt_hashes={})
+    uses = spending.priced(observer.run, record.number, observer.used)
+    measured = {
+        "recalled": [found.artifact.artifact_id for found in record.recalled.candidates],
+        "qualified": [
             ReportedVerdict(artifact_id=v.artifact_id, ok=v.ok, reason=v.reason)
-            for v in (*record.known, *record.qualification.verdicts)
+            for v in (*record.start.known, *record.qualification.verdicts)
         ],
-        bullet_ids=generation.bullet_ids,
-        deltas=[
+        "deltas": [
             ReportedDelta(type=d.type, status=d.status, reason=d.reason, bullet_id=d.bullet_id)
-            for d in record.deltas
+            for d in record.learning.deltas
         ],
-        saved=dict(record.saved),
-        learning=record.learning,
-        playbook_version=record.playbook.version if record.playbook else 0,
-        tokens={s: use.tokens for s, use in record.stages.items() if use.tokens.calls},
-        ms={stage: round(use.ms, 3) for stage, use in record.stages.items()},
-        model={stage: use.model for stage, use in record.stages.items() if use.model},
-        warnings=list(record.warnings),
-        cost=turn_cost(spending.of_turn(record), record.cost_before),
-        session=record.key.session,
-        ccs_version=state.version,
-        ccs_tokens=ccs_tokens(state.ccs),
-        ccs_budget=limits.ccs_tokens,
-        tool_calls=[call.model_dump(mode="json") for call in record.tool_calls],
-    )
+        "saved": dict(observer.saved),
+        "learning": record.learning.report,
+        "tokens": {s: use.tokens for s, use in observer.stages.items() if use.tokens.calls},
+        "ms": {stage: round(use.ms, 3) for stage, use in observer.stages.items()},
+        "warnings": list(observer.warnings),
+        "cost": turn_cost(uses, observer.cost_before),
+    }
+    return _report(record.key, entry, turn, limits).model_copy(update=measured)

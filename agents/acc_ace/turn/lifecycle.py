@@ -1,17 +1,18 @@
-"""The lifecycle of a turn, shared by all drivers: open, prepare, act, and commit once or fail.
+"""The lifecycle of a turn, shared by all drivers: open, recall, qualify, compress, commit once.
 
-The driver holds the session lock and runs the steps between `open` and `commit`. Before the
-commit only a new session's record and the started tool calls are written, so a turn that ends
-early for any reason leaves CCS_{t-1}.
+The driver holds the session lock. Before the commit only a new session's record and the started
+tool calls are written, so a turn that ends early for any reason leaves CCS_{t-1}.
 """
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 from acc_ace.clock import TimeBudget
+from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommitKind, CommittedState, JournalEntry
@@ -22,28 +23,30 @@ from acc_ace.core.schemas.interaction import (
     ToolStart,
     TurnInput,
 )
+from acc_ace.core.schemas.qualification import QualificationVerdict
+from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.core.schemas.session import SessionRecord
-from acc_ace.core.schemas.trace import ModelCall
 from acc_ace.errors import InputError, StoreError
-from acc_ace.turn.algorithm import require
 from acc_ace.turn.ports import Database, HeldEvents
 from acc_ace.turn.rule_service import with_user_rules
 from acc_ace.turn.spending import beside_replay
-from acc_ace.turn.turn_commit import TurnCommit, commit_turn, lost_calls
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.steps import compress, qualify, recall
+from acc_ace.turn.structured_call import Completion
+from acc_ace.turn.turn_commit import commit_turn, interaction_of, lost_calls
+from acc_ace.turn.turn_record import TurnRecord, TurnStart
 from acc_ace.turn.turn_trace import turn_trace
 from acc_ace.unit_of_work import Write
 
-if TYPE_CHECKING:
-    from acc_ace.turn.initial_state import Bootstrap
-
-    Begin = Callable[[Container, SessionKey], Awaitable[Bootstrap]]
+Begin = Callable[
+    [Container, SessionKey], Awaitable[tuple[CommittedState, tuple[QualificationVerdict, ...]]]
+]
+"""Makes the first state of a session, with the gate's verdict on each note."""
 
 logger = logging.getLogger(__name__)
 
 
 class TurnLifecycle:
-    """Lifecycle shared by the pipeline, the plugin and the controller."""
+    """Fills the record of a turn, step by step, for the pipeline, the plugin and the controller."""
 
     def __init__(self, container: Container) -> None:
         self._container = container
@@ -76,39 +79,86 @@ class TurnLifecycle:
         return kept
 
     async def open(
-        self, record: TurnRecord, turn_input: TurnInput, *, begin: "Begin | None" = None
+        self,
+        record: TurnRecord,
+        turn_input: TurnInput,
+        *,
+        feedback: tuple[Feedback, ...] = (),
+        begin: Begin | None = None,
+        edit: Callable[[TurnStart], TurnStart] | None = None,
     ) -> None:
-        """Set x_t; load CCS_{t-1}, the playbook, and the unsettled calls of turns that died.
+        """Step 1: set x_t; load CCS_{t-1}, the playbook, and the unsettled calls of dead turns.
 
-        A new session starts from the state that `begin` makes of the user's notes, if given.
-        Raises StoreError.
+        A new session starts from the state that `begin` makes of the user's notes, if given; `edit`
+        changes what the turn starts from. Raises StoreError.
         """
-        container, key = self._container, record.key
-        record.budget = TimeBudget(container.settings.limits.turn_model_s)
+        container, key, observer = self._container, record.key, record.observer
+        observer.budget = TimeBudget(container.settings.limits.turn_model_s)
         head = await container.journal.head(key)
-        if head is not None:
-            record.previous = head.state
-        await self.name(record, record.invocation_id)
+        previous = head.state if head is not None else CommittedState()
+        start = replace(record.start, previous=previous, feedback=feedback)
+        start = await self._named(start)
         # From here on a failed turn is stored as evidence, under a unique key.
-        record.turn_input = turn_input
-        record.session = await self._session(record)
-        record.lost, record.lost_calls = [], []
-        for lost in await lost_calls(container, key):
-            record.warn(lost.warning)
-            record.started_before[lost.id] = lost.warning
-            record.started.add(lost.id)
-            record.lost_calls.append(lost.artifact)
-            record.lost.extend([lost.evidence] if lost.evidence else [])
+        record.start = start = replace(start, turn_input=turn_input)
+        session = await self._session(start)
+        lost = await lost_calls(container, key)
+        observer.warn(*(call.warning for call in lost))
         if begin is not None and container.settings.bootstrap and await self._is_new(key, head):
             # This also applies after an undo of the first turn.
-            started = await begin(container, key)
-            record.previous = _started_with(started.state, record.previous)
-            record.known = started.verdicts
-        record.previous = await with_user_rules(container, key, record.previous)
-        record.previous_turn = await container.evidence.last(key)
-        record.cost_before = await container.spending.store.of_session(key)
+            first, verdicts = await begin(container, key)
+            previous = _started_with(first, previous)
+            start = replace(start, known=verdicts)
         scope = container.playbook_scope(key.app, key.user)
-        record.playbook, record.playbook_scope = await container.playbooks.load(scope), scope
+        start = replace(
+            start,
+            session=session,
+            lost=lost,
+            previous=await with_user_rules(container, key, previous),
+            previous_turn=await container.evidence.last(key),
+            playbook_scope=scope,
+        )
+        record.start = edit(start) if edit else start
+        observer.cost_before = await container.spending.store.of_session(key)
+        record.playbook = await container.playbooks.load(scope)
+
+    async def resume(self, record: TurnRecord, paused: JournalEntry) -> None:
+        """Go on with a paused turn, whose CCS_t is in the journal. Raises StoreError."""
+        record.entry, record.is_written = paused, True
+        before = await self._container.journal.get(record.key, paused.state.version - 1)
+        previous = before.state if before else CommittedState()
+        record.start = await self._named(replace(record.start, previous=previous))
+        record.observer.warn(*paused.warnings)
+
+    async def recall(self, record: TurnRecord) -> None:
+        """Step 2: A_t. Raises StoreError."""
+        record.recalled = await recall(self._container, record.start, record.observer)
+
+    async def qualify(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
+        """Step 3: A_t+."""
+        record.qualification = await qualify(
+            self._container,
+            record.start,
+            record.recalled,
+            record.observer,
+            models["qualifier"],
+            needed=record.needed,
+        )
+
+    async def compress(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
+        """Step 4: CCS_t is prepared. Raises ConstraintBudgetError."""
+        record.entry, record.notes = await compress(
+            self._container,
+            record.start,
+            record.qualification,
+            record.observer,
+            models["compressor"],
+        )
+
+    async def prepare(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
+        """Steps 2 to 4. Raises CommitRejected or StoreError."""
+        await self.recall(record)
+        await self.qualify(record, models)
+        await self.compress(record, models)
 
     async def start_tool(
         self, record: TurnRecord, call_id: str, name: str, args: Mapping[str, Any]
@@ -118,9 +168,10 @@ class TurnLifecycle:
         Returns the reason when it must not run: a call that a dead turn had started may be
         confirmed again, and is not made twice. Raises StoreError.
         """
-        if (known := record.started_before.get(call_id)) is not None:
-            return f"not run again: {known}"
-        record.started.add(call_id)
+        for lost in record.start.lost:
+            if lost.id == call_id:
+                return f"not run again: {lost.warning}"
+        record.tools.acting.add(call_id)
         start = ToolStart(
             call_id=call_id,
             name=name,
@@ -134,19 +185,20 @@ class TurnLifecycle:
     async def commit(
         self,
         record: TurnRecord,
-        output: GeneratorOutput | None,
+        decision: GeneratorOutput | None,
         *,
         prompt_hashes: Mapping[str, str],
         ahead: Any = None,  # noqa: ANN401 - an event of a framework
     ) -> None:
-        """Commit the turn at its answer, or without an output at a pause.
+        """Commit the turn at its answer, or without a decision at a pause.
 
         A second commit updates the first. `ahead` is the event that will show the answer to the
         user, where events are buffered. A cancellation cannot split the commit; it completes or
         fails as a whole, as `record.is_committed` shows. Raises ConflictError or StoreError.
         """
-        interaction = self._interaction(record, output, prompt_hashes)
-        doing = asyncio.create_task(self._commit(record, interaction, ahead))
+        record.decision = decision
+        turn = self._interaction(record, prompt_hashes)
+        doing = asyncio.create_task(self._commit(record, turn, ahead))
         try:
             await asyncio.shield(doing)
         except asyncio.CancelledError:
@@ -169,27 +221,24 @@ class TurnLifecycle:
         A driver calls it at the end of every turn; a committed one has not failed. What the turn
         cost is stored too, and what learning has cost since the commit.
         """
-        record.budget.end()
+        observer = record.observer
+        observer.budget.end()
         if record.is_committed:
-            if record.used != record.used_kept:
+            if observer.used != observer.stored_use:
                 await self._try(record, *await self._calls(record))
             return
         if record.held is not None:
             record.held.discard()
-        if record.turn_input is None:
+        if record.start.turn_input is None:
             return
-        failed = Interaction(
-            turn=record.previous.turn + 1,
-            invocation_id=record.failure_id or record.invocation_id,
-            input=record.turn_input,
-            tool_calls=record.tool_calls,
-            tool_results=record.tool_results,
-            guarded=record.guarded,
-            outcome=Outcome.FAILED,
-            created_at=self._container.clock.now(),
-        )
+        now = self._container.clock.now()
+        failed = interaction_of(record, Outcome.FAILED, at=now, prompt_hashes={})
         kept = self._container.evidence.record_write(record.key, failed)
         await self._try(record, kept, *await self._calls(record))
+
+    def forget(self, record: TurnRecord) -> None:
+        """Leave no evidence of a turn whose session was deleted while it ran."""
+        record.start = replace(record.start, turn_input=None)
 
     async def _try(self, record: TurnRecord, *writes: Write) -> None:
         work = self._container.unit_of_work()
@@ -203,98 +252,66 @@ class TurnLifecycle:
 
     async def _calls(self, record: TurnRecord) -> list[Write]:
         """What the turn's model calls cost so far, all of it: a run counts once; their requests."""
-        spending, key = self._container.spending, record.key
-        uses = spending.of_turn(record)
-        writes = [spending.write(key, uses)] if uses else []
+        spending, observer = self._container.spending, record.observer
+        uses = spending.priced(observer.run, record.number, observer.used)
+        writes = [spending.write(record.key, uses)] if uses else []
         if self._container.settings.keep_requests:
             # In a thread: long texts take their time to redact.
-            calls = record.calls[record.kept_calls :]
-            writes.append(await asyncio.to_thread(self._trace, record, calls))
+            calls = observer.calls[observer.stored_calls :]
+            trace = await asyncio.to_thread(turn_trace, record, calls, spending.prices)
+            writes.append(self._container.traces.put_write(record.key, trace))
         return writes
 
-    def _trace(self, record: TurnRecord, calls: Sequence[ModelCall]) -> Write:
-        trace = turn_trace(record, calls, self._container.spending.prices)
-        return self._container.traces.put_write(record.key, trace)
-
-    async def _commit(self, record: TurnRecord, interaction: Interaction, ahead: Any) -> None:  # noqa: ANN401
-        held = record.held
-        events = [ahead] if ahead is not None else []
-        calls = len(record.calls)
-        commit = TurnCommit(
-            key=record.key,
-            entry=require(record.entry, "entry", "commit"),
-            interaction=interaction,
-            is_new=not record.is_written,
-            settled=frozenset(record.started),
-            lost=tuple(record.lost),
-            lost_calls=tuple(record.lost_calls),
-            artifacts=tuple(record.artifacts),
-            leaves_turn=record.leaves_turn,
-            cost=await self._calls(record),
-            events=held.write(*events) if held is not None else None,
-        )
-        await commit_turn(self._container, commit)
+    async def _commit(self, record: TurnRecord, turn: Interaction, ahead: Any) -> None:  # noqa: ANN401
+        held, observer = record.held, record.observer
+        calls, beside = len(observer.calls), await self._calls(record)
+        if held is not None:
+            beside.append(held.write(*([] if ahead is None else [ahead])))
+        await commit_turn(self._container, record, turn, beside)
         record.is_written = record.is_committed = True
-        record.used_kept, record.kept_calls = record.used, calls
-        record.paused = interaction.outcome is Outcome.PAUSED
+        observer.stored_use, observer.stored_calls = observer.used, calls
         if held is not None:
             held.written()
 
-    def _interaction(
-        self,
-        record: TurnRecord,
-        output: GeneratorOutput | None,
-        prompt_hashes: Mapping[str, str],
-    ) -> Interaction:
-        state = require(record.entry, "entry", "commit").state
-        interaction = Interaction(
-            turn=state.turn,
-            invocation_id=record.invocation_id,
-            input=require(record.turn_input, "turn_input", "commit"),
-            tool_calls=record.tool_calls,
-            tool_results=record.tool_results,
-            guarded=record.guarded,
-            decision=output,
-            outcome=Outcome.PAUSED if output is None else Outcome.ANSWERED,
-            ccs_version=state.version,
-            playbook_version=record.playbook.version if record.playbook else 0,
-            models={stage: use.model for stage, use in record.stages.items() if use.model},
-            prompt_hashes=dict(prompt_hashes),
-            notes=[] if output is None else list(record.notes),
-            feedback=record.feedback,
-            idempotency_key=record.idempotency_key,
-            created_at=self._container.clock.now(),
+    def _interaction(self, record: TurnRecord, prompt_hashes: Mapping[str, str]) -> Interaction:
+        outcome = Outcome.PAUSED if record.decision is None else Outcome.ANSWERED
+        now = self._container.clock.now()
+        turn = interaction_of(record, outcome, at=now, prompt_hashes=prompt_hashes)
+        return (
+            turn if record.decision is None else beside_replay(record.start, record.observer, turn)
         )
-        return interaction if output is None else beside_replay(record, interaction)
 
-    async def name(self, record: TurnRecord, name: str) -> None:
-        """Set the turn's evidence key from its invocation id, once CCS_{t-1} is known.
+    async def _named(self, start: TurnStart) -> TurnStart:
+        """The start with its evidence key, made of its invocation id once CCS_{t-1} is known.
 
         If the invocation ran before, its evidence exists; this is another turn, and its key gets
         the version of CCS_t as a suffix. A turn resumed after a pause replaces the evidence stored
         at the pause. Raises StoreError.
         """
-        record.invocation_id = name
-        kept = await self._container.evidence.find(record.key, name)
-        record.failure_id = ""
+        name = start.invocation_id
+        kept = await self._container.evidence.find(start.key, name)
+        suffixed = f"{name}/{start.previous.version + 1}"
         if kept is not None and kept.outcome is Outcome.PAUSED:
-            record.failure_id = f"{name}/{record.previous.version + 1}"
-            record.guarded = [*kept.guarded, *record.guarded]
-            record.idempotency_key = record.idempotency_key or kept.idempotency_key
-            record.feedback = record.feedback or kept.feedback
-            return
+            return replace(
+                start,
+                evidence_id=name,
+                failure_id=suffixed,
+                guarded=tuple(kept.guarded),
+                idempotency_key=start.idempotency_key or kept.idempotency_key,
+                feedback=start.feedback or kept.feedback,
+            )
         is_another = kept is not None and (
             kept.outcome is not Outcome.FAILED or bool(kept.tool_results)
         )
-        record.invocation_id = f"{name}/{record.previous.version + 1}" if is_another else name
+        return replace(start, evidence_id=suffixed if is_another else name, failure_id="")
 
-    async def _session(self, record: TurnRecord) -> SessionRecord:
+    async def _session(self, start: TurnStart) -> SessionRecord:
         """The session's record. A new session is stored first, so that an erasure waits for it."""
-        directory, key = self._container.directory, record.key
-        known = await directory.find(key)
+        directory, now = self._container.directory, self._container.clock.now()
+        known = await directory.find(start.key)
         if known is not None and not known.ended:
             return known
-        return await directory.open(key, at=self._container.clock.now())
+        return await directory.open(start.key, at=now)
 
     async def _is_new(self, key: SessionKey, head: JournalEntry | None) -> bool:
         """Whether a session has no turn yet, or none since all were undone; not after a reset."""

@@ -22,9 +22,10 @@ from acc_ace.core.schemas.report import Money, TokenUse, TurnCost
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ConfigError, NotFoundError, SpendingCeilingError
+from acc_ace.turn.observer import TurnObserver
 from acc_ace.turn.ports import SpendingStore
 from acc_ace.turn.structured_call import Completion, Reply
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_record import TurnStart
 from acc_ace.unit_of_work import Write
 
 CACHE_MINIMUM: Final = 1_024
@@ -97,10 +98,6 @@ class Spending:
             if use.calls or use.total
         ]
 
-    def of_turn(self, record: TurnRecord) -> list[ModelUse]:
-        """What a running turn has used so far, with its prices."""
-        return self.priced(record.run, record.number, record.used)
-
     async def note(self, key: SessionKey, turn: int, used: Used) -> None:
         """Keep what work beside the turns has used, such as later learning. Raises StoreError."""
         if uses := self.priced(uuid4().hex, turn, used):
@@ -160,14 +157,14 @@ def turn_cost(uses: Sequence[ModelUse], before: Totals) -> TurnCost:
     )
 
 
-def beside_replay(record: TurnRecord, turn: Interaction) -> Interaction:
+def beside_replay(start: TurnStart, observer: TurnObserver, turn: Interaction) -> Interaction:
     """An answered turn with the size of the transcript, from which replay's cost is counted."""
-    last, session = record.previous_turn, record.session
+    last, session = start.previous_turn, start.session
     is_older = last is None or (session is not None and last.turn <= session.history_from)
     before = 0 if last is None or is_older else last.transcript_tokens
-    generator = record.stages.get("generator")
+    generator = observer.stages.get("generator")
     thinking = generator.tokens.thinking if generator else 0
-    record.replayed = replayed(turn, before=before, thinking=thinking)
+    observer.replayed = replayed(turn, before=before, thinking=thinking)
     size = transcript_tokens(turn, before=before)
     return turn.model_copy(update={"transcript_tokens": size})
 

@@ -1,17 +1,16 @@
-"""Step 4, Commit: prepare CCS_t, and write it once together with the turn's other data.
+"""Step 5, Commit: CCS_t is written once, together with all else that the turn leaves.
 
 Calls started by turns that died are recovered from their rows; their outcome is unknown.
 """
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from acc_ace.container import Container
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Authority, SessionKey
-from acc_ace.core.schemas.commit import CcsDiff, CommitKind, JournalEntry, RuleScope
+from acc_ace.core.schemas.commit import CcsDiff, RuleScope
 from acc_ace.core.schemas.interaction import (
     Interaction,
     Outcome,
@@ -24,46 +23,41 @@ from acc_ace.memory.turn_artifacts import turn_artifacts
 from acc_ace.unit_of_work import Write
 
 if TYPE_CHECKING:
-    from acc_ace.core.gates.commit_gate import GateResult
+    from acc_ace.turn.turn_record import TurnRecord
 
 
-def prepared_entry(
-    gate: "GateResult", *, invocation_id: str, at: datetime, warnings: Sequence[str]
-) -> JournalEntry:
-    """The journal entry of CCS_t, for the turn's commit."""
-    return JournalEntry(
-        kind=CommitKind.KEPT if gate.kept else CommitKind.COMMIT,
-        state=gate.state,
-        diff=gate.diff,
-        invocation_id=invocation_id,
+def interaction_of(
+    record: "TurnRecord", outcome: Outcome, *, at: datetime, prompt_hashes: Mapping[str, str]
+) -> Interaction:
+    """The evidence of a turn, as it ends."""
+    start, tools = record.start, record.tools
+    interaction = Interaction(
+        turn=record.number,
+        invocation_id=start.evidence_id,
+        input=start.x_t,
+        tool_calls=tools.calls,
+        tool_results=tools.results,
+        guarded=[*start.guarded, *tools.guarded],
+        outcome=outcome,
         created_at=at,
-        warnings=list(warnings),
     )
-
-
-@dataclass(frozen=True)
-class TurnCommit:
-    """The data of a turn to be committed, at its answer or at a pause for a person."""
-
-    key: SessionKey
-    entry: JournalEntry
-    interaction: Interaction
-    is_new: bool = True
-    """False for a later segment of the turn, whose CCS_t is in the journal already."""
-    settled: Collection[str] = ()
-    """Ids of tool calls whose outcome this commit's interactions record."""
-    lost: Sequence[Interaction] = ()
-    """Evidence of turns that died: tool calls with an unknown outcome."""
-    lost_calls: Sequence[Artifact] = ()
-    """The same as artifacts for recall."""
-    artifacts: Sequence[Artifact] = ()
-    """What the decision leaves in external memory; stored as of this turn, so undone with it."""
-    leaves_turn: bool = True
-    """Whether the turn itself and its tool results are left there too."""
-    cost: Sequence[Write] = ()
-    """What the turn's model calls cost so far, and what they were asked."""
-    events: Write | None = None
-    """The turn's events, where the session service buffers them."""
+    if outcome is Outcome.FAILED:
+        failed = {
+            "turn": start.previous.turn + 1,
+            "invocation_id": start.failure_id or start.evidence_id,
+        }
+        return interaction.model_copy(update=failed)
+    update = {
+        "decision": record.decision,
+        "ccs_version": record.state.version,
+        "playbook_version": record.playbook.version if record.playbook else 0,
+        "models": record.observer.models,
+        "prompt_hashes": dict(prompt_hashes),
+        "notes": list(record.notes) if outcome is Outcome.ANSWERED else [],
+        "feedback": start.feedback,
+        "idempotency_key": start.idempotency_key,
+    }
+    return interaction.model_copy(update=update)
 
 
 def user_rules_write(container: Container, key: SessionKey, diff: CcsDiff) -> Write | None:
@@ -75,39 +69,49 @@ def user_rules_write(container: Container, key: SessionKey, diff: CcsDiff) -> Wr
     return container.user_rules.change_write(key.tenant, added=added, removed=removed)
 
 
-async def commit_turn(container: Container, commit: TurnCommit) -> None:
+async def commit_turn(
+    container: Container, record: "TurnRecord", turn: Interaction, beside: Sequence[Write]
+) -> None:
     """Write a turn in one transaction, the journal's compare-and-swap first.
 
-    Idempotent for the same commit. Raises ConflictError when another turn committed first, or
-    StoreError; nothing of the turn is then written.
+    `beside` are its cost, its requests and its events. Idempotent for the same turn. Raises
+    ConflictError when another turn committed first, or StoreError; nothing of the turn is then
+    written.
     """
-    key, entry = commit.key, commit.entry
     work = container.unit_of_work()
-    if commit.is_new:
-        version = entry.state.version - 1
-        work.add(container.journal.append_write(key, entry, expected_version=version))
-        if write := user_rules_write(container, key, entry.diff):
-            work.add(write)
-    for interaction in (*commit.lost, commit.interaction):
-        work.add(container.evidence.record_write(key, interaction))
-    artifacts = list(commit.lost_calls)
-    if commit.interaction.outcome is Outcome.ANSWERED:
-        limit = container.settings.limits.tool_result_tokens
-        if commit.leaves_turn:
-            artifacts += turn_artifacts(key, commit.interaction, max_tokens=limit)
-        own = {"tenant": key.tenant, "session": key.session, "turn": commit.interaction.turn}
-        artifacts += [item.model_copy(update=own) for item in commit.artifacts]
-    if artifacts:
-        work.add(container.artifacts.add_write(artifacts))
-    at = container.clock.now()
-    work.add(container.directory.open_write(key, at=at))
-    if commit.settled:
-        work.add(container.tool_starts.settle_write(key, commit.settled))
-    for write in commit.cost:
+    for write in (*_writes(container, record, turn), *beside):
         work.add(write)
-    if commit.events is not None:
-        work.add(commit.events)
     await work.commit()
+
+
+def _writes(container: Container, record: "TurnRecord", turn: Interaction) -> Iterator[Write]:
+    key, lost = record.key, record.start.lost
+    # A later segment of a turn finds its CCS_t in the journal already.
+    if record.entry is not None and not record.is_written:
+        version = record.entry.state.version - 1
+        yield container.journal.append_write(key, record.entry, expected_version=version)
+        if write := user_rules_write(container, key, record.entry.diff):
+            yield write
+    for interaction in (*(call.evidence for call in lost), turn):
+        if interaction is not None:
+            yield container.evidence.record_write(key, interaction)
+    if artifacts := [*(call.artifact for call in lost), *_left(container, record, turn)]:
+        yield container.artifacts.add_write(artifacts)
+    yield container.directory.open_write(key, at=container.clock.now())
+    if settled := {*record.tools.acting, *(call.id for call in lost)}:
+        yield container.tool_starts.settle_write(key, settled)
+
+
+def _left(container: Container, record: "TurnRecord", turn: Interaction) -> Iterator[Artifact]:
+    """What an answered turn leaves for recall; stored as of this turn, so undone with it."""
+    if turn.outcome is not Outcome.ANSWERED:
+        return
+    key, limit = record.key, container.settings.limits.tool_result_tokens
+    if record.leaves_turn:
+        yield from turn_artifacts(key, turn, max_tokens=limit)
+    own = {"tenant": key.tenant, "session": key.session, "turn": turn.turn}
+    for artifact in record.artifacts:
+        yield artifact.model_copy(update=own)
 
 
 _FAILED_TURNS = 10
@@ -116,7 +120,7 @@ _FAILED_TURNS = 10
 _CALL_CHARS = 200
 
 
-async def lost_calls(container: Container, key: SessionKey) -> "Sequence[LostCall]":
+async def lost_calls(container: Container, key: SessionKey) -> "tuple[LostCall, ...]":
     """Unsettled calls of turns that died or failed; the caller holds the session.
 
     Raises StoreError.
@@ -126,7 +130,7 @@ async def lost_calls(container: Container, key: SessionKey) -> "Sequence[LostCal
         return ()
     newest = await container.evidence.list(key, limit=_FAILED_TURNS)
     failed = [turn for turn in newest if turn.outcome is Outcome.FAILED]
-    return [LostCall(key, start, failed) for start in starts]
+    return tuple(LostCall(key, start, failed) for start in starts)
 
 
 class LostCall:

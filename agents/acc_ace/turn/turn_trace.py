@@ -25,14 +25,15 @@ _SCANNED_CHARS: Final = PART_CHARS + 8_000
 
 
 def turn_trace(record: TurnRecord, calls: Sequence[ModelCall], prices: PriceTable) -> TurnTrace:
-    """The calls of a run that are not kept yet, redacted and cut; first the candidates too."""
-    start = record.kept_calls
+    """The calls of a run that are not stored yet, redacted and cut; first the candidates too."""
+    observer = record.observer
+    begun = observer.stored_calls
     return TurnTrace(
         turn=record.number,
-        invocation_id=record.invocation_id,
-        run=f"{record.run}/{start}" if start else record.run,
-        calls=tuple(_kept(call, prices, record.redacted) for call in calls),
-        candidates=() if start else tuple(_candidates(record)),
+        invocation_id=record.start.evidence_id,
+        run=f"{observer.run}/{begun}" if begun else observer.run,
+        calls=tuple(_kept(call, prices, observer.redacted) for call in calls),
+        candidates=() if begun else tuple(_candidates(record)),
     )
 
 
@@ -82,7 +83,7 @@ def _candidates(record: TurnRecord) -> Iterator[RecalledCandidate]:
             detail=redact(verdict.detail) if verdict else "",
             in_state=artifact.artifact_id in referred,
         )
-    for verdict in record.known:
+    for verdict in record.start.known:
         yield RecalledCandidate(
             artifact_id=verdict.artifact_id,
             kind=ArtifactKind.NOTE,

@@ -15,7 +15,7 @@ from acc_ace.ext.survivor.state_formatter import render
 from acc_ace.ext.survivor.survival import Body, Cell, Plan, StepRecord
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import ACTIONS, action_of
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_record import TurnRecord, TurnStart
 from config import AgentSettings
 from schemas.artifact import Artifact
 from schemas.base import Authority, SessionKey, Tenant
@@ -102,10 +102,9 @@ def record(
     )
     held = tuple(bullets)
     book = Playbook(bullets=held, next_bullet=len(held) + 1)
+    x_t = TurnInput(text=report, authority=Authority.TOOL)
     return TurnRecord(
-        KEY,
-        "turn-1",
-        turn_input=TurnInput(text=report, authority=Authority.TOOL),
+        TurnStart(KEY, turn_input=x_t, invocation_id="turn-1", evidence_id="turn-1"),
         entry=JournalEntry(
             kind=CommitKind.COMMIT,
             state=state,

@@ -35,9 +35,9 @@ async def test_the_plan_of_the_reply_with_the_known_bullets_and_its_cost() -> No
     turn, model = record(bullets=[bullet("Eat cones.")]), ScriptedLlm().on("generator", PLAN)
     plan = await thought(model, turn)
     assert plan == PLAN.model_copy(update={"bullet_ids": ("b-00001",)})
-    assert turn.stages["generator"].tokens.calls == 1
-    assert turn.stages["generator"].model == "scripted/test"
-    assert turn.warnings == []
+    assert turn.observer.stages["generator"].tokens.calls == 1
+    assert turn.observer.stages["generator"].model == "scripted/test"
+    assert turn.observer.warnings == []
 
 
 async def test_the_request_holds_rules_report_slots_and_logs_alone() -> None:
@@ -86,15 +86,15 @@ async def test_a_silent_model_or_unusable_replies_give_the_fallback_plan_and_a_w
     turn, model = record(), ScriptedLlm().on("generator", reply)
     assert await thought(model, turn) == FALLBACK
     assert len(model.requests) == calls
-    assert turn.warnings[-1] == "thinker: no usable plan; the fallback plan is used"
-    assert len(turn.warnings) > 1
+    assert turn.observer.warnings[-1] == "thinker: no usable plan; the fallback plan is used"
+    assert len(turn.observer.warnings) > 1
 
 
 async def test_an_unusable_reply_is_asked_again_with_the_reason() -> None:
     turn, model = record(), ScriptedLlm().on("generator", '{"actions": []}', PLAN)
     assert (await thought(model, turn)).objective == "live"
     assert "Plan.objective: Field required" in prompt_text(model.requests[1])
-    assert turn.stages["generator"].tokens.failed == 1
+    assert turn.observer.stages["generator"].tokens.failed == 1
 
 
 def test_the_prompt_is_short_and_says_what_it_must() -> None:

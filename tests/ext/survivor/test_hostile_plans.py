@@ -110,7 +110,7 @@ async def test_of_200_hostile_plans_no_action_is_outside_the_whitelist_and_each_
         assert len(done.steps) <= 2 * MOST_STEPS + 4
         assert all(step.why for step in done.steps if step.status != "done")
         blocks += any(step.status in {"blocked", "skipped"} for step in done.steps)
-        refused += any("the fallback plan is used" in warning for warning in turn.warnings)
+        refused += any("the fallback plan is used" in warning for warning in turn.observer.warnings)
         assert Plan.model_validate_json(done.plan.model_dump_json()) == done.plan
     assert not canary.exists()
     assert (world.burns, set(world.used) & {"torus", "disc"}) == (0, set())

@@ -30,7 +30,7 @@ async def steps_lived(seed: int, bullets: Sequence[Bullet]) -> int:
     for _ in range(MOST_TICKS):
         done, turn = await tick(mind, world, "in sight: whatever", pins, bullets)
         assert [step.rule_id for step in done.steps if step.rule_id] == []
-        assert turn.warnings == []
+        assert turn.observer.warnings == []
         if world.is_over:
             break
     assert world.burns == 0

@@ -34,12 +34,12 @@ from acc_ace.adk.plugin.open_turns import Turns
 from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.stages.answer_events import answer_metadata
+from acc_ace.adk.stages.stage import projection
 from acc_ace.adk.stages.tool_loop import (
     is_failure,
     keep_calls_apart,
     note_result,
     result_text,
-    tool_result,
 )
 from acc_ace.config import GuardMode, Role
 from acc_ace.container import Container
@@ -49,7 +49,8 @@ from acc_ace.core.text.prompt import load_prompt
 from acc_ace.errors import MemoryBypassedError
 from acc_ace.models.factory import note_on, priced_names
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.turn.turn_record import Listener, TurnRecords
+from acc_ace.turn.observer import Listener
+from acc_ace.turn.turn_record import TurnRecords
 
 if TYPE_CHECKING:
     from acc_ace.adk.tools import SearchEvidence
@@ -156,7 +157,7 @@ class BoundedMemoryPlugin(BasePlugin):
     ) -> LlmResponse | None:
         """Put memory into the request, which holds nothing of earlier turns."""
         turn = self._turns.require(callback_context)
-        turn.record.budget.begin()
+        turn.record.observer.budget.begin()
         ctx = callback_context.get_invocation_context()
         run = turn.runs[run_name(callback_context)]
         run.check()
@@ -177,7 +178,8 @@ class BoundedMemoryPlugin(BasePlugin):
             prompt=self._prompt,
             limits=self._container.settings.limits,
         )
-        note_request(turn.record, callback_context, llm_request)
+        observer, said = turn.record.observer, turn.record.start.x_t.text
+        note_request(observer, callback_context, llm_request, said)
         return None
 
     async def after_model_callback(
@@ -190,7 +192,7 @@ class BoundedMemoryPlugin(BasePlugin):
         run = turn.runs[run_name(callback_context)]
         keep_calls_apart(llm_response, turn.record, callback_context, run.events())
         asked = turn.asked.get(callback_context.agent_name, "")
-        count_reply(turn.record, callback_context, llm_response, asked=asked)
+        count_reply(turn.record.observer, callback_context, llm_response, asked=asked)
         return None
 
     async def on_model_error_callback(
@@ -199,7 +201,7 @@ class BoundedMemoryPlugin(BasePlugin):
         """Count the failed attempts; the agent handles the error itself."""
         turn = self._turns.find(callback_context)
         if turn is not None:
-            count_failure(turn.record, callback_context, error)
+            count_failure(turn.record.observer, callback_context, error)
         return None
 
     async def before_tool_callback(
@@ -213,7 +215,8 @@ class BoundedMemoryPlugin(BasePlugin):
             if guarded is not None:
                 return guarded
             call_id = tool_context.function_call_id or ""
-            refusal = await self._turns.start_tool(turn, call_id, tool.name, tool_args)
+            starts = self._memory.lifecycle.start_tool
+            refusal = await starts(turn.record, call_id, tool.name, tool_args)
             if refusal is not None:
                 return {"error": refusal}
         self._turns.calling(turn)
@@ -282,8 +285,8 @@ class BoundedMemoryPlugin(BasePlugin):
         """Wait for turns that are closing, stop background work, close the models."""
         await self._turns.drain()
         await self._maintenance.close()
-        if self._memory.learning is not None:
-            await self._memory.learning.stop()
+        if self._memory.background is not None:
+            await self._memory.background.stop()
         await self._memory.models.aclose()
         if isinstance(self._guard.model, ResilientLlm):
             await self._guard.model.aclose()
@@ -299,18 +302,16 @@ class BoundedMemoryPlugin(BasePlugin):
         if turn is None or not is_evidence(tool.name):
             return
         limit = self._container.settings.limits.tool_result_tokens
-        result = tool_result(
-            tool.name, context.function_call_id, text, is_error=is_error, max_tokens=limit
-        )
-        note_result(turn.record, result)
+        call_id = context.function_call_id
+        note_result(turn.record, tool.name, call_id, text, is_error=is_error, max_tokens=limit)
 
 
 def _protect(turn: OpenTurn, event: Event) -> None:
     """Revert writes of others to our keys."""
     for key in keys.PERSISTED & event.actions.state_delta.keys():
         del event.actions.state_delta[key]
-        turn.record.warn(f"an agent or tool wrote session.state['{key}']; it was restored")
-        turn.unsaved = {**turn.projection(), **turn.unsaved}
+        turn.record.observer.warn(f"an agent or tool wrote session.state['{key}']; it was restored")
+        turn.unsaved = {**projection(turn.record), **turn.unsaved}
 
 
 def _persist(turn: OpenTurn, event: Event) -> None:
@@ -332,8 +333,8 @@ def _add_notes(turn: OpenTurn, event: Event) -> None:
 
 
 def _label(turn: OpenTurn, event: Event) -> None:
-    use = turn.record.stages.get("generator")
-    metadata = answer_metadata(turn.record, note_on(use.model if use else ""))
+    record, model = turn.record, turn.record.observer.models.get("generator", "")
+    metadata = answer_metadata(record, record.decision, note_on(model))
     event.custom_metadata = {**(event.custom_metadata or {}), "acc_ace": metadata}
 
 

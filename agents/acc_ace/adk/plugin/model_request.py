@@ -30,7 +30,6 @@ from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import MemoryBypassedError
-from acc_ace.turn.algorithm import require
 from acc_ace.turn.structured_call import input_value
 from acc_ace.turn.turn_record import TurnRecord
 
@@ -49,7 +48,7 @@ def put_memory(
     an agent with a static instruction keeps it free of that: it comes first in the contents then.
     What changes with each turn is in the contents, so that caches of prefixes hold.
     """
-    turn_input = require(record.turn_input, "turn_input", "memory")
+    turn_input = record.start.x_t
     quote_attachments(request.contents, turn_input)
     unsaid = None if _ends_with(request, turn_input) else input_value(turn_input)
     put_changing(request.contents, record, prompt, current_input=unsaid, apart=True)

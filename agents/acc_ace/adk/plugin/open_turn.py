@@ -18,16 +18,17 @@ from google.genai import types
 from acc_ace.adk.bounded_turn import waiting_calls
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.adk.stages.stage import State, playbook_projection
+from acc_ace.adk.stages.stage import State
 from acc_ace.adk.stages.tool_loop import result_text
 from acc_ace.adk.user_content import attachment, session_key
-from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.interaction import ToolCall
 from acc_ace.core.schemas.report import AnswerChunk, ToolStarted, TurnEvent, WaitingCall
 from acc_ace.core.text.similarity import content_words
-from acc_ace.turn.turn_record import Listener, TurnRecord, TurnRequest
+from acc_ace.turn.observer import Listener, TurnObserver
+from acc_ace.turn.ports import HeldEvents
+from acc_ace.turn.turn_record import TurnRecord, TurnRequest, TurnStart
 
 _TOOLS_OF_ADK = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})
 
@@ -67,7 +68,7 @@ class RunAnswer:
         """Read one event of the run; partial ones are shown, and repeated whole later."""
         if event.partial:
             if text := _shown(event.content):
-                self._record.emit(AnswerChunk(text=text))
+                self._record.observer.emit(AnswerChunk(text=text))
             return
         self.note_calls(event)
         self._wait(event)
@@ -82,8 +83,8 @@ class RunAnswer:
         """Keep the tool calls of an event as evidence, whether or not the user sees it."""
         for call in event.get_function_calls():
             name, args = call.name or "", dict(call.args or {})
-            self._record.tool_calls.append(ToolCall(id=call.id or "", name=name, args=args))
-            self._record.emit(ToolStarted(name=name, args=args))
+            self._record.tools.calls.append(ToolCall(id=call.id or "", name=name, args=args))
+            self._record.observer.emit(ToolStarted(name=name, args=args))
 
     def _wait(self, event: Event) -> None:
         if event.long_running_tool_ids:
@@ -127,8 +128,6 @@ class OpenTurn:
     """The plugin's state of a turn, until it is closed."""
 
     ctx: InvocationContext
-    own: InvocationContext
-    """The context of memory's stages; what they hand on stays out of the agent's state."""
     record: TurnRecord
     run_answer: RunAnswer
     runs: dict[RunName, Transcript]
@@ -163,15 +162,6 @@ class OpenTurn:
         """The name of the agent or workflow that the run started with."""
         return self.ctx.agent.name if self.ctx.agent else ""
 
-    def projection(self) -> State:
-        """Our persisted keys with the current values of the authorities."""
-        record = self.record
-        state = record.entry.state if record.is_written and record.entry else record.previous
-        return {
-            **({keys.CCS: state.to_state()} if state.version else {}),
-            **playbook_projection(record),
-        }
-
 
 def run_name(ctx: InvocationContext | CallbackContext) -> RunName:
     """The run that a context belongs to."""
@@ -179,7 +169,12 @@ def run_name(ctx: InvocationContext | CallbackContext) -> RunName:
     return RunName(SessionKey(session.app_name, session.user_id, session.id), ctx.invocation_id)
 
 
-def new_turn(ctx: InvocationContext, listener: Listener | None, request: TurnRequest) -> OpenTurn:
+def new_turn(
+    ctx: InvocationContext,
+    listener: Listener | None,
+    request: TurnRequest,
+    held: HeldEvents | None,
+) -> OpenTurn:
     """A new turn, before its first event; the app's listener and the caller's hear it."""
     listeners = [each for each in (listener, request.listener) if each is not None]
 
@@ -187,22 +182,22 @@ def new_turn(ctx: InvocationContext, listener: Listener | None, request: TurnReq
         for each in listeners:
             each(event)
 
-    record = TurnRecord(session_key(ctx), ctx.invocation_id, heard)
-    record.idempotency_key = request.idempotency_key
-    record.marks_playbook = not isinstance(ctx.session_service, SqlSessionService)
+    record = TurnRecord(
+        TurnStart(
+            session_key(ctx),
+            invocation_id=ctx.invocation_id,
+            idempotency_key=request.idempotency_key,
+        ),
+        TurnObserver(heard),
+        held,
+        marks_playbook=not isinstance(ctx.session_service, SqlSessionService),
+    )
     return OpenTurn(
         ctx,
-        own=_own_context(ctx),
         record=record,
         run_answer=RunAnswer(record),
         runs={run_name(ctx): Transcript(ctx)},
     )
-
-
-def _own_context(ctx: InvocationContext) -> InvocationContext:
-    state = dict(ctx.session.state)
-    session = ctx.session.model_copy(update={"state": state, "events": []})
-    return ctx.model_copy(update={"session": session})
 
 
 _USED = 0.5

@@ -25,8 +25,8 @@ from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.schemas.report import Answer, TurnDone, TurnPaused
 from acc_ace.errors import AccAceError, MemoryBypassedError
 from acc_ace.models.factory import note_on
-from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.turn_record import Listener, TurnRecords
+from acc_ace.turn.observer import Listener
+from acc_ace.turn.turn_record import TurnRecords
 
 
 class Turns:
@@ -45,7 +45,7 @@ class Turns:
         self._prompt_hashes, self._listener = prompt_hashes, listener
         self.records = TurnRecords()
         """What callers ask of the turns that they run."""
-        self._lifecycle = TurnLifecycle(container)
+        self._lifecycle = memory.lifecycle
         self._sessions = SessionTurns(self._lifecycle)
         self._open: dict[RunName, OpenTurn] = {}
         self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
@@ -102,8 +102,8 @@ class Turns:
         await self.take(ctx)
         held = await self._sessions.take(ctx)
         held.is_started = True
-        turn = new_turn(ctx, self._listener, self.records.requested(session_key(ctx)))
-        turn.record.held = held.events
+        request = self.records.requested(session_key(ctx))
+        turn = new_turn(ctx, self._listener, request, held.events)
         turn.counted.enter_context(self._container.pressure.turn())
         try:
             turn.unsaved = await self._memory.open(turn)
@@ -128,12 +128,6 @@ class Turns:
         if task is not None and task not in turn.drivers:
             turn.drivers.add(task)
             task.add_done_callback(partial(self._driver_ended, turn))
-
-    async def start_tool(
-        self, turn: OpenTurn, call_id: str, name: str, args: dict[str, Any]
-    ) -> str | None:
-        """Record durably that a tool will run; return why it must not. Raises StoreError."""
-        return await self._lifecycle.start_tool(turn.record, call_id, name, args)
 
     async def answer(self, turn: OpenTurn, event: Event) -> None:
         """Commit the turn with an answer, before ADK stores and shows its event.
@@ -215,18 +209,17 @@ class Turns:
             await self._commit(turn, answer, event)
             await turn.ctx.session_service.append_event(turn.ctx.session, event)
         if answer is None:
-            record.emit(TurnPaused(session=record.key.session, calls=turn.run_answer.waiting))
+            record.observer.emit(
+                TurnPaused(session=record.key.session, calls=turn.run_answer.waiting)
+            )
             return
-        use = record.stages.get("generator")
-        model = use.model if use else ""
-        record.emit(Answer(text=answer, model=model, note=note_on(model)))
+        model = record.observer.models.get("generator", "")
+        record.observer.emit(Answer(text=answer, model=model, note=note_on(model)))
 
     async def _commit(self, turn: OpenTurn, answer: str | None, event: Event) -> None:
         record = turn.record
         output = None if answer is None else _output(turn, answer, self._container)
-        record.decision = output
         await self._lifecycle.commit(record, output, prompt_hashes=self._prompt_hashes, ahead=event)
-        record.answered = output is not None
         turn.committed = answer
 
     async def _learn(self, turn: OpenTurn) -> None:
@@ -235,7 +228,7 @@ class Turns:
         except AccAceError as error:
             learning_failed(turn.record, error)
         limits, spending = self._container.settings.limits, self._container.spending
-        turn.record.emit(TurnDone(report=turn_report(turn.record, limits, spending)))
+        turn.record.observer.emit(TurnDone(report=turn_report(turn.record, limits, spending)))
 
     async def _end_abandoned(self, key: SessionKey) -> None:
         """Close turns that this task has abandoned, or that were abandoned at their answer."""
@@ -270,5 +263,5 @@ class Turns:
 
 def _output(turn: OpenTurn, answer: str, container: Container) -> GeneratorOutput:
     shown = shown_bullets(turn.record, container.settings.limits)
-    used = used_bullets(shown, answer, turn.record.tool_calls)
+    used = used_bullets(shown, answer, turn.record.tools.calls)
     return GeneratorOutput(bullet_ids=used, final_answer=answer)

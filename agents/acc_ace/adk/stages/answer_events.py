@@ -18,7 +18,6 @@ from acc_ace.core.schemas.interaction import GeneratorOutput, ToolCall
 from acc_ace.core.schemas.report import AnswerChunk, ToolStarted
 from acc_ace.errors import ModelOutputError
 from acc_ace.models.response_shape import SET_MODEL_RESPONSE
-from acc_ace.turn.algorithm import require
 from acc_ace.turn.structured_call import parser
 from acc_ace.turn.turn_record import TurnRecord
 
@@ -102,7 +101,7 @@ class AnswerCollector:
     def _chunk(self, event: Event) -> Iterator[Event]:
         fresh = self._stream.feed(_text(event))
         if fresh:
-            self._record.emit(AnswerChunk(text=fresh))
+            self._record.observer.emit(AnswerChunk(text=fresh))
             content = types.Content(role="model", parts=[types.Part(text=fresh)])
             yield event.model_copy(update={"content": content, "author": "generator"})
 
@@ -119,10 +118,10 @@ class AnswerCollector:
 
     def _note_call(self, call: types.FunctionCall) -> None:
         name, args = call.name or "", dict(call.args or {})
-        self._record.tool_calls.append(
-            ToolCall(id=call.id or "", name=name, args=args, step=self._record.model_calls)
+        self._record.tools.calls.append(
+            ToolCall(id=call.id or "", name=name, args=args, step=self._record.tools.replies)
         )
-        self._record.emit(ToolStarted(name=name, args=args))
+        self._record.observer.emit(ToolStarted(name=name, args=args))
 
     def _finish(self, text: str) -> None:
         output: GeneratorOutput | None
@@ -142,38 +141,42 @@ class AnswerCollector:
         if not answer.strip():
             return None
         if answer.strip() != text.strip():
-            self._record.warn(f"generator: broken reply ({self.complaint}); shown as far as read")
+            self._record.observer.warn(
+                f"generator: broken reply ({self.complaint}); shown as far as read"
+            )
         return GeneratorOutput(final_answer=answer)
 
 
-def answer_event(ctx: InvocationContext, author: str, record: TurnRecord, note: str) -> Event:
+def answer_event(
+    ctx: InvocationContext, author: str, record: TurnRecord, output: GeneratorOutput, note: str
+) -> Event:
     """The one content event of a turn; its metadata says what the answer is based on."""
-    text = record.decision.final_answer if record.decision else ""
     return Event(
         invocation_id=ctx.invocation_id,
         author=author,
         branch=ctx.branch,
-        content=types.Content(role="model", parts=[types.Part(text=text)]),
+        content=types.Content(role="model", parts=[types.Part(text=output.final_answer)]),
         actions=EventActions(state_delta=committed_state(record)),
-        custom_metadata={"acc_ace": answer_metadata(record, note)},
+        custom_metadata={"acc_ace": answer_metadata(record, output, note)},
     )
 
 
 def committed_state(record: TurnRecord) -> dict[str, object]:
     """What session.state shows of the turn once it is committed."""
-    return {keys.CCS: require(record.entry, "entry", "answer").state.to_state()}
+    return {keys.CCS: record.state.to_state()}
 
 
-def answer_metadata(record: TurnRecord, note: str) -> dict[str, object]:
+def answer_metadata(
+    record: TurnRecord, output: GeneratorOutput | None, note: str
+) -> dict[str, object]:
     """What an answer is based on, for readers of its event."""
-    output, entry = record.decision, record.entry
     return {
-        "models": {stage: use.model for stage, use in record.stages.items() if use.model},
+        "models": record.observer.models,
         "note": note,
-        "ccs_version": entry.state.version if entry else 0,
+        "ccs_version": record.entry.state.version if record.entry else 0,
         "playbook_version": record.playbook.version if record.playbook else 0,
         "bullet_ids": output.bullet_ids if output else [],
-        "warnings": list(record.warnings),
+        "warnings": list(record.observer.warnings),
     }
 
 

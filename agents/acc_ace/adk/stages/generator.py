@@ -5,7 +5,7 @@ answer; the structured reply around the answer stays inside.
 """
 
 from collections.abc import AsyncGenerator, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from google.adk.agents import BaseAgent, LlmAgent
 from google.adk.agents.invocation_context import InvocationContext
@@ -30,7 +30,6 @@ from acc_ace.core.schemas.report import Answer, AnswerChunk
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ConflictError, ModelOutputError
 from acc_ace.models.factory import note_on
-from acc_ace.turn.algorithm import DECIDE, require
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
@@ -43,9 +42,6 @@ class Generator(BaseAgent):
 
     Raises ModelError, StoreError, or ConflictError for a second answer to the same call.
     """
-
-    requires: ClassVar[frozenset[str]] = DECIDE.requires | {"playbook"}
-    provides: ClassVar[frozenset[str]] = DECIDE.provides
 
     _container: Container = PrivateAttr()
     _lifecycle: TurnLifecycle = PrivateAttr()
@@ -101,7 +97,7 @@ class Generator(BaseAgent):
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         record = self._records.get(session_key(ctx))
-        with record.stage("generator") as use:
+        with record.observer.stage("generator") as use:
             answering = AnswerCollector(record)
             for _ in range(self._container.settings.limits.repairs + 1):
                 async for event in self._agent.run_async(ctx):
@@ -113,7 +109,7 @@ class Generator(BaseAgent):
             use.model = use.model or self._model_name
             if answering.paused:
                 waits = state_event(ctx, self.name, committed_state(record))
-                await self._commit(record, None, waits)
+                await self._lifecycle.commit(record, None, prompt_hashes=self._digests, ahead=waits)
                 yield waits
                 return
             if answering.output is None and _is_taken(ctx, record):
@@ -122,29 +118,21 @@ class Generator(BaseAgent):
                     "send a message to continue"
                 )
             output = _with_notes(_known_bullets(_require(answering), record), record)
-            record.decision = output
             hand_on(ctx, keys.GENERATOR_OUTPUT, output)
-            answer = answer_event(ctx, self.name, record, note_on(use.model))
-            await self._commit(record, output, answer)
+            answer = answer_event(ctx, self.name, record, output, note_on(use.model))
+            # Before the event that shows it to the user.
+            await self._lifecycle.commit(record, output, prompt_hashes=self._digests, ahead=answer)
         yield answer
-        record.emit(Answer(text=output.final_answer, model=use.model, note=note_on(use.model)))
-
-    async def _commit(
-        self, record: TurnRecord, output: GeneratorOutput | None, ahead: Event
-    ) -> None:
-        """Commit the turn before yielding the event that shows it to the user."""
-        try:
-            await self._lifecycle.commit(record, output, prompt_hashes=self._digests, ahead=ahead)
-        finally:
-            # Also when the caller was cancelled while it waited for the commit.
-            record.answered = record.is_committed and output is not None
+        record.observer.emit(
+            Answer(text=output.final_answer, model=use.model, note=note_on(use.model))
+        )
 
 
 def _is_taken(ctx: InvocationContext, record: TurnRecord) -> bool:
     """Whether ADK did nothing, because the call that a person answers was answered before."""
     parts = (ctx.user_content.parts if ctx.user_content else None) or []
     answers = any(part.function_response for part in parts)
-    return answers and not record.model_calls and not record.tools_started
+    return answers and not record.tools.replies and not record.tools.started
 
 
 def _require(answering: AnswerCollector) -> GeneratorOutput:
@@ -158,16 +146,17 @@ def _with_notes(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
     if not record.notes:
         return output
     below = "\n\n" + "\n".join(record.notes)
-    record.emit(AnswerChunk(text=below))
+    record.observer.emit(AnswerChunk(text=below))
     return output.model_copy(update={"final_answer": output.final_answer + below})
 
 
 def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
     """The output with the bullet ids that exist; an invented id causes a warning."""
-    playbook = require(record.playbook, "playbook", "generator").playbook
-    known = {bullet.id for bullet in playbook.bullets}
+    known = {bullet.id for bullet in record.lessons.bullets}
     used = [bullet_id for bullet_id in dict.fromkeys(output.bullet_ids) if bullet_id in known]
     invented = sorted(set(output.bullet_ids) - known)
     if invented:
-        record.warn(f"generator: cited bullets that do not exist: {', '.join(invented)[:200]}")
+        record.observer.warn(
+            f"generator: cited bullets that do not exist: {', '.join(invented)[:200]}"
+        )
     return output.model_copy(update={"bullet_ids": used})

@@ -66,21 +66,21 @@ def keep_calls_apart(
     parts = (response.content.parts if response.content else None) or []
     # Agents may run in parallel in one turn.
     speaker = (ctx.invocation_id, ctx.agent_name)
-    streamed = record.streamed_ids.setdefault(speaker, {})
+    streamed = record.tools.streamed.setdefault(speaker, {})
     if response.content is not None and any(_id(part) for part in parts):
         _note_taken(record, earlier)
-        own = [_own(part, record.call_ids, streamed, partial=response.partial) for part in parts]
+        own = [_own(part, record.tools.ids, streamed, partial=response.partial) for part in parts]
         # A copy: the model may hold a reference to its reply.
         response.content = response.content.model_copy(update={"parts": own})
     if not response.partial:
-        del record.streamed_ids[speaker]
+        del record.tools.streamed[speaker]
 
 
 def _note_taken(record: TurnRecord, earlier: Iterable[Event]) -> None:
-    taken = record.call_ids
+    taken = record.tools.ids
     if not taken:
         taken |= {call.id or "" for e in earlier for call in e.get_function_calls()}
-    taken |= {call.id for call in record.tool_calls}
+    taken |= {call.id for call in record.tools.calls}
 
 
 def _own(
@@ -142,48 +142,48 @@ class ToolLoop:
     ) -> LlmResponse | None:
         """Put memory before x_t, quoted if not the user's; end a loop without tool calls left."""
         record = self._record(callback_context)
-        record.budget.begin()
+        record.observer.budget.begin()
         self._quote_input(record, llm_request)
         # x_t, the last message, is there already, with this turn's tool loop after it.
         put_changing(llm_request.contents, record, self._prompt)
-        used = len(record.tool_calls)
+        used = len(record.tools.calls)
         if used >= self._limits.tool_calls:
             llm_request.config.tools = None
             llm_request.tools_dict = {}
         # Counted by reply, not by tool: a reply may hold many calls, or one that is no tool.
-        record.model_calls += 1
-        if record.model_calls > self._limits.tool_calls + self._limits.repairs + _SPARE_CALLS:
+        record.tools.replies += 1
+        if record.tools.replies > self._limits.tool_calls + self._limits.repairs + _SPARE_CALLS:
             raise ModelOutputError(
-                f"generator: no answer after {used} tool calls, {record.model_calls - 1} replies "
+                f"generator: no answer after {used} tool calls, {record.tools.replies - 1} replies "
                 f"(limit {self._limits.tool_calls}, ACC_ACE_LIMITS__TOOL_CALLS)"
             )
-        note_request(record, callback_context, llm_request)
+        note_request(record.observer, callback_context, llm_request, record.start.x_t.text)
         return None
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """Count what the reply took; let no two calls have the same id."""
         record = self._record(callback_context)
-        count_reply(record, callback_context, llm_response)
+        count_reply(record.observer, callback_context, llm_response)
         keep_calls_apart(llm_response, record, callback_context, callback_context.session.events)
 
     def on_model_error(
         self, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
     ) -> None:
         """Count what was tried in vain; the error ends the turn."""
-        count_failure(self._record(callback_context), callback_context, error)
+        count_failure(self._record(callback_context).observer, callback_context, error)
 
     async def before_tool(
         self, tool: BaseTool, args: dict[str, Any], tool_context: ToolContext
     ) -> dict[str, Any] | None:
         """Run no tool beyond the limit; record that an acting tool is about to run."""
         record, name = self._record(tool_context), tool_context.function_call_id or ""
-        if all(call.id != name for call in record.tool_calls):
+        if all(call.id != name for call in record.tools.calls):
             # Asked for in an earlier turn, and confirmed by a person only now.
-            record.tool_calls.append(ToolCall(id=name, name=tool.name, args=args))
+            record.tools.calls.append(ToolCall(id=name, name=tool.name, args=args))
         # One reply may ask for any number of calls, and an id may come again, in replies that ADK
         # kept before a pause: so calls are counted.
-        record.tools_started += 1
-        if record.tools_started <= self._limits.tool_calls:
+        record.tools.started += 1
+        if record.tools.started <= self._limits.tool_calls:
             if tool.name in READ_ONLY:
                 return None
             guarded = await self._guard.check(tool, args, tool_context, record)
@@ -205,15 +205,9 @@ class ToolLoop:
     ) -> dict[str, Any] | None:
         """Keep the result as evidence; what the model sees of it is bounded and screened."""
         text, limit = result_text(tool_response), self._limits.tool_result_tokens
-        result = tool_result(
-            tool.name,
-            tool_context.function_call_id,
-            text,
-            is_error=is_failure(tool_response),
-            max_tokens=limit,
-        )
-        record = self._record(tool_context)
-        note_result(record, result)
+        record, is_error = self._record(tool_context), is_failure(tool_response)
+        call_id = tool_context.function_call_id
+        note_result(record, tool.name, call_id, text, is_error=is_error, max_tokens=limit)
         # Search results are screened already, one by one.
         rules = [] if tool.name == SEARCH_TOOL else record.rules
         return shown_response(text, limit, rules) or mended_response(tool_response)
@@ -230,19 +224,13 @@ class ToolLoop:
             return None  # Its outcome is unknown.
         logger.warning("tool_failed tool=%s error=%s", tool.name, type(error).__name__)
         detail = str(error) if isinstance(error, AccAceError | ValueError) else type(error).__name__
-        limit = self._limits.tool_result_tokens
-        result = tool_result(
-            tool.name,
-            tool_context.function_call_id,
-            f"{tool.name} failed: {detail}",
-            is_error=True,
-            max_tokens=limit,
-        )
-        note_result(self._record(tool_context), result)
-        return {"error": result.result}
+        record, text = self._record(tool_context), f"{tool.name} failed: {detail}"
+        limit, call_id = self._limits.tool_result_tokens, tool_context.function_call_id
+        note_result(record, tool.name, call_id, text, is_error=True, max_tokens=limit)
+        return {"error": clip_tokens(text, limit)}
 
     def _quote_input(self, record: TurnRecord, llm_request: LlmRequest) -> None:
-        turn_input = record.turn_input
+        turn_input = record.start.turn_input
         if turn_input is None or not llm_request.contents:
             return
         first = llm_request.contents[0]
@@ -257,20 +245,6 @@ class ToolLoop:
     def _record(self, context: CallbackContext) -> TurnRecord:
         session = context.session
         return self._records.get(SessionKey(session.app_name, session.user_id, session.id))
-
-
-def tool_result(
-    name: str, call_id: str | None, text: str, *, is_error: bool, max_tokens: int
-) -> ToolResult:
-    """A tool's result as evidence: cut to its bound, with the whole text beside it if cut."""
-    bounded = clip_tokens(text, max_tokens)
-    return ToolResult(
-        tool_call_id=call_id or "",
-        name=name,
-        result=bounded,
-        is_error=is_error,
-        whole=None if bounded == text else text[:WHOLE_CHARS],
-    )
 
 
 def shown_response(
@@ -316,15 +290,38 @@ def mended_response(response: object) -> dict[str, Any] | None:
     return kept if is_whole else {"result": kept}
 
 
-def note_result(record: TurnRecord, result: ToolResult) -> None:
+def note_result(
+    record: TurnRecord,
+    name: str,
+    call_id: str | None,
+    text: str,
+    *,
+    is_error: bool,
+    max_tokens: int,
+) -> None:
     """Keep a tool's result as evidence of the turn: the first one of its call.
 
     ADK hands the answer that a failure was given to the callback of results as well.
     """
-    if any(known.tool_call_id == result.tool_call_id for known in record.tool_results):
+    result = tool_result(name, call_id, text, is_error=is_error, max_tokens=max_tokens)
+    if any(known.tool_call_id == result.tool_call_id for known in record.tools.results):
         return
-    record.tool_results.append(result)
-    record.emit(ToolFinished(name=result.name, is_error=result.is_error))
+    record.tools.results.append(result)
+    record.observer.emit(ToolFinished(name=name, is_error=is_error))
+
+
+def tool_result(
+    name: str, call_id: str | None, text: str, *, is_error: bool, max_tokens: int
+) -> ToolResult:
+    """A tool's result as evidence: cut to its bound, with the whole text beside it if cut."""
+    bounded = clip_tokens(text, max_tokens)
+    return ToolResult(
+        tool_call_id=call_id or "",
+        name=name,
+        result=bounded,
+        is_error=is_error,
+        whole=None if bounded == text else text[:WHOLE_CHARS],
+    )
 
 
 def is_failure(response: object) -> bool:

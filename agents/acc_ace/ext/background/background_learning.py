@@ -20,9 +20,8 @@ from acc_ace.ext.background.job_execution import Learner
 from acc_ace.ext.background.learning_worker import LearningWorker
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.turn.algorithm import require
 from acc_ace.turn.learning_queue import LearningQueue
-from acc_ace.turn.turn_record import TurnRecord
+from acc_ace.turn.turn_record import TurnRecord, require
 
 logger = logging.getLogger(__name__)
 
@@ -89,12 +88,11 @@ def _queue(container: Container) -> LearningQueue:
 
 
 def _job_of(record: TurnRecord) -> LearningJob:
-    committed = require(record.entry, "entry", "background learning")
     return LearningJob(
         app=record.key.app,
         user=record.key.user,
         session=record.key.session,
-        turn=committed.state.turn,
-        invocation_id=record.invocation_id,
+        turn=record.state.turn,
+        invocation_id=record.start.evidence_id,
         base_version=record.playbook.version if record.playbook else 0,
     )

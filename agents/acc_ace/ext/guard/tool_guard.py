@@ -23,9 +23,10 @@ from acc_ace.core.schemas.interaction import ActVerdict, GuardDecision, GuardJud
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.guard.guard import ActCall, Conflict, conflicts, undecided
+from acc_ace.turn.observer import StageUse
 from acc_ace.turn.structured_call import StructuredResult, load_prompts, parser, structured_call
 from acc_ace.turn.turn_commit import call_text
-from acc_ace.turn.turn_record import StageUse, TurnRecord
+from acc_ace.turn.turn_record import TurnRecord
 
 _RULE: Final = "acc_ace_rule"
 """Key of a confirmation's payload: the id of the rule that the guard asks about."""
@@ -129,7 +130,7 @@ class ToolGuard:
                     by=GuardJudge.MODEL,
                     why=verdict.why,
                 )
-                record.guarded.append(allowed)
+                record.tools.guarded.append(allowed)
                 return None
             if pin is not None:
                 return Finding(Conflict(pin.id, pin.text, verdict.why), GuardJudge.MODEL)
@@ -153,9 +154,9 @@ class ToolGuard:
         asked: StructuredResult[ActVerdict] = await structured_call(
             self._judge, self._prompt, inputs, parser(ActVerdict), repairs=limits.repairs
         )
-        record.stages.setdefault("generator", StageUse()).add(asked.use, asked.model)
-        record.warn(*asked.warnings)
-        record.note_calls(*asked.calls)
+        record.observer.stages.setdefault("generator", StageUse()).add(asked.use, asked.model)
+        record.observer.warn(*asked.warnings)
+        record.observer.note_calls(*asked.calls)
         return asked.value
 
 
@@ -182,7 +183,7 @@ def _note(
     found: Finding,
     verdict: GuardVerdict,
 ) -> None:
-    record.guarded.append(
+    record.tools.guarded.append(
         GuardDecision(
             call_id=context.function_call_id or "",
             tool=call.name,

@@ -76,18 +76,18 @@ class CoreThinker:
         When the model is silent, or its replies stay unusable, this is the fallback plan, and the
         record gets a warning.
         """
-        playbook = record.playbook.playbook if record.playbook else Playbook()
-        shown = self._excerpt(playbook, f"{record.x_t.text}\n{moment.slots}")
+        playbook = record.lessons
+        shown = self._excerpt(playbook, f"{record.start.x_t.text}\n{moment.slots}")
         inputs = {
             "playbook": playbook.as_prompt(shown),
             "state": state_value(record.state),
-            "current_input": input_value(record.x_t),
+            "current_input": input_value(record.start.x_t),
             "slots": Lines(moment.slots),
             "logs": log_lines(record.qualification.qualified),
             "reflection": clip_tokens(one_line(moment.reflection), _REFLECTION_TOKENS),
             "actions": ", ".join(moment.candidates) or NOTHING,
         }
-        with record.stage("generator") as use:
+        with record.observer.stage("generator") as use:
             asked = await structured_call(
                 self._completion,
                 thinker_prompt(),
@@ -95,10 +95,11 @@ class CoreThinker:
                 parser(Plan),
                 repairs=self._limits.repairs,
             )
-            use.count(asked)
-        record.warn(*asked.warnings)
+            use.add(asked.use, asked.model)
+            use.model = asked.model or use.model
+        record.observer.warn(*asked.warnings)
         if asked.value is None:
-            record.warn("thinker: no usable plan; the fallback plan is used")
+            record.observer.warn("thinker: no usable plan; the fallback plan is used")
             return moment.fallback()
         known = {bullet.id for bullet in shown}
         used = dict.fromkeys(map(clean_id, asked.value.bullet_ids))

@@ -22,7 +22,6 @@ from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
-from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import InputError
 from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment, log_lines, thinker_settings
 from acc_ace.ext.survivor.episode import Episode
@@ -244,10 +243,10 @@ class _Life:
         await self.controller.run_turns([x_t], tick.of)
         record, acted = tick.record, tick.acted
         if acted.flag == "failed":
-            record.warn(f"the world failed: {acted.steps[-1].why}")
+            record.observer.warn(f"the world failed: {acted.steps[-1].why}")
         self._reflection = acted.plan.reflection
         snapshot = self._snapshot(record, acted, settings)
-        playbook = record.playbook.playbook if record.playbook else Playbook()
+        playbook = record.lessons
         lessons = await self._learning.after_tick(snapshot, record.state, playbook)
         if acted.flag == "failed":
             await self.rebuild()
@@ -255,8 +254,8 @@ class _Life:
         return self._with_lessons(snapshot, lessons, version, time.process_time() - begun)
 
     def _snapshot(self, record: TurnRecord, acted: Acted, settings: LoopSettings) -> LoopSnapshot:
-        uses = record.stages.values()
-        generator = record.stages.get("generator")
+        uses = record.observer.stages.values()
+        model = record.observer.models.get("generator", "")
         logs = (*map(meta_entry, self._notes), *self.episode.memory.entries())
         return LoopSnapshot(
             run=self._options.run,
@@ -266,11 +265,11 @@ class _Life:
             plan=acted.plan,
             alerts=acted.alerts if settings.notifications else (),
             logs=logs if settings.log_detail == "full" else logs[:_BRIEF],
-            model=generator.model if generator else "",
+            model=model,
             calls=sum(use.tokens.calls for use in uses),
             tokens=sum(use.tokens.total for use in uses),
             over=self.is_over,
-            warnings=tuple(record.warnings),
+            warnings=tuple(record.observer.warnings),
             **self.episode.shown(),
         )
 
@@ -323,7 +322,7 @@ class _Tick:
     async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput:
         """One plan, or two, and its steps. Raises StoreError."""
         episode, record = self.episode, self.record
-        playbook = record.playbook.playbook if record.playbook else Playbook()
+        playbook = record.lessons
         logs = log_lines(record.qualification.qualified)
         episode.open_tick(beliefs_of(playbook.bullets, f"{logs}\n{x_t.text}"), self.settings)
         sentinel = SafetySentinel(state.pins, self.container.local_now(), episode.beliefs)

@@ -1,7 +1,7 @@
 """CCS_0 of a returning user: notes of earlier sessions that pass the qualification gate's rules."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from acc_ace.container import Container
 from acc_ace.core.gates.ccs_budget import fit_items
@@ -64,8 +64,7 @@ KNOWN = "known of the user"
 """The reason shown for a note that is a candidate at a session's start."""
 
 
-@dataclass(frozen=True)
-class Bootstrap:
+class Bootstrap(NamedTuple):
     """The initial state of a session, and the gate's verdict on each note."""
 
     state: CommittedState
