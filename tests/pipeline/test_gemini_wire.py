@@ -16,11 +16,13 @@ from google.genai import types
 from pydantic import BaseModel
 
 from acc_ace import build_model
+from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.reply_bounds import use_of
 from acc_ace.models.resilient import ResilientLlm, answered_by
 from config import AgentSettings, Role, Settings
-from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
+from schemas.ccs import CCS_FIELDS
+from schemas.commit import CompressorReply
 from schemas.delta import DeltaBatch
 from schemas.generation import GeneratorOutput
 from schemas.qualification import RelevanceBatch
@@ -48,7 +50,7 @@ from tests.fakes.loopback import HttpReply
 
 SCHEMAS: dict[Role, type[BaseModel]] = {
     "qualifier": RelevanceBatch,
-    "compressor": CompressedCognitiveState,
+    "compressor": CompressorReply,
     "generator": GeneratorOutput,
     "reflector": Reflection,
     "curator": DeltaBatch,
@@ -101,7 +103,7 @@ async def test_structured_request_of_each_role_is_on_the_wire(
     role: Role, gemini: FakeGemini
 ) -> None:
     responses = await ask(role)
-    SCHEMAS[role].model_validate_json(text_of(responses[-1]))
+    read_reply(SCHEMAS[role], text_of(responses[-1]))
     sent = gemini.requests[0]
     config = sent.body["generationConfig"]
     assert (sent.role, sent.model, sent.stream) == (role, "gemini-3.5-flash", False)
@@ -114,10 +116,13 @@ async def test_structured_request_of_each_role_is_on_the_wire(
     assert sent.headers["x-goog-api-key"] == "test-key"
 
 
-async def test_schema_of_the_compressor_is_exactly_the_nine_fields(gemini: FakeGemini) -> None:
+async def test_the_compressor_is_asked_for_what_code_does_not_carry_over(
+    gemini: FakeGemini,
+) -> None:
     await ask("compressor")
     schema = gemini.requests[0].body["generationConfig"]["responseSchema"]
-    assert tuple(schema["properties"]) == CCS_FIELDS
+    asked = [name for name in CCS_FIELDS if name not in {"goal_orientation", "constraints"}]
+    assert list(schema["properties"]) == [*asked, "rule_changes"]
 
 
 async def test_stream_arrives_in_chunks_and_ends_with_the_whole(gemini: FakeGemini) -> None:

@@ -69,7 +69,7 @@ def test_without_the_extra_mcp_servers_are_refused_with_the_command_that_install
 ) -> None:
     path = tmp_path / "mcp.json"
     path.write_text('{"mcpServers": {"x": {"command": "true"}}}', encoding="utf-8")
-    with pytest.raises(ConfigError, match=r"pip install .acc-ace\[mcp\]"):
+    with pytest.raises(ConfigError, match=r"pip install -e '.\[mcp\]'"):
         mcp_toolsets(path, installed=lambda _: None)
 
 
