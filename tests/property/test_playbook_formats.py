@@ -150,8 +150,17 @@ def test_the_official_ace_text_is_read_with_its_counters() -> None:
     assert playbook.next_id == 4
 
 
-def test_a_skillbook_is_read_without_its_invalid_skills() -> None:
-    (bullet,) = read(json.dumps(SKILLBOOK_FILE, indent=2)).bullets
+def test_prose_and_fenced_examples_around_the_text_of_ace_are_no_lessons() -> None:
+    around = "**Format:** `[ID] helpful=N harmful=N :: text`\n- **ID**: a number\n---\n"
+    example = "```\n[x-00009] helpful=1 harmful=0 :: An example.\n```\n"
+    assert read(around + ACE_FILE + example).dumps() == read(ACE_FILE).dumps()
+
+
+@pytest.mark.parametrize("name", ["skills", "bullets"])
+def test_active_lessons_by_id_are_read_from_the_json_of_other_tools(name: str) -> None:
+    (bullet,) = read(
+        json.dumps({**SKILLBOOK_FILE, name: SKILLBOOK_FILE["skills"]}, indent=2)
+    ).bullets
     assert (bullet.id, bullet.helpful, bullet.harmful, bullet.neutral) == ("general-00001", 2, 1, 3)
     assert bullet.created_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -182,8 +191,8 @@ _BULLET = '{"id": "b-1", "section": "s", "content": "x"}'
         ("", "empty"),
         ("{", "not JSON"),
         ("[1, 2]", "no lesson"),
-        ('{"skills": []}', "'skills' is not an object"),
-        ('{"skills": {"a": 1}}', "skill 1 is not an object"),
+        ('{"skills": []}', "neither 'bullets' nor 'skills'"),
+        ('{"skills": {"a": 1}}', "lesson 1 is not an object"),
         ('{"name": "x"}', "neither 'bullets' nor 'skills'"),
         ('{"bullets": [], "schema_version": 99}', "newer"),
         ('{"kind": "playbook", "schema_version": 99}\n{}\n', "line 1: .*newer"),
@@ -191,7 +200,7 @@ _BULLET = '{"id": "b-1", "section": "s", "content": "x"}'
         (f"{_BULLET}\nnot json\n", "line 2: not JSON"),
         (f'{_BULLET}\n{{"id": "b-1"}}\n', "line 2: not a bullet"),
         ("[b-1] helpful=1 harmful=0 :: a\n[b-1] helpful=1 harmful=0 :: b\n", "line 2: .*line 1"),
-        ("[b-00001] helpful=1 harmful=0 :: a\nsomething else\n", "line 2: neither"),
+        ("[b-00001] helpful=1 harmful=0 :: a\n[b-00002] helpful=x :: b\n", "line 2: not a bullet"),
         ('<!-- acc-ace playbook {"next_id":1} -->\n- [b-00001] :: x\n', "missing"),
         ('{"id": "b-1", "section": "s", "content": "x", "helpful": -1}\n{}\n', "line 1: .*helpful"),
         ("{" * 100_000, "not JSON"),

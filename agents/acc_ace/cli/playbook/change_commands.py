@@ -175,7 +175,7 @@ def import_file(
         str | None,
         typer.Option(
             "--format",
-            help="markdown, json, jsonl, ace or skillbook (default: detect).",
+            help="markdown, json, jsonl or ace (default: detect).",
         ),
     ] = None,
     app_name: App = APP_NAME,

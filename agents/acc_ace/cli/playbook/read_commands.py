@@ -37,7 +37,7 @@ from acc_ace.cli.playbook.playbook_target import (
 from acc_ace.cli.slash_commands import playbook_view
 from acc_ace.config import load_settings
 from acc_ace.core.playbook.formats.file_form import Form
-from acc_ace.core.playbook.formats.playbook_file import WRITABLE, write
+from acc_ace.core.playbook.formats.playbook_file import write
 from acc_ace.core.playbook.playbook_service import PAGE, PlaybookService
 from acc_ace.core.playbook.playbook_size import content_stats
 from acc_ace.core.playbook.refine.refine_plan import departures
@@ -230,8 +230,8 @@ def export(
     branch: Branch = None,
 ) -> None:
     """Export the playbook. Markdown, JSON and JSONL can be imported without loss."""
-    if form not in WRITABLE:
-        raise InputError(f"--format is one of {', '.join(WRITABLE)}, not {form[:40]!r}")
+    if form not in set(Form):
+        raise InputError(f"--format is one of {', '.join(Form)}, not {form[:40]!r}")
     stored = with_playbook(
         PlaybookTarget(user, branch, app_name), lambda service: service.store.load(service.scope)
     )

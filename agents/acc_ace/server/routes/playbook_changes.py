@@ -129,7 +129,7 @@ async def refine(
     summary="Import a playbook",
     responses=_CHANGES,
     openapi_extra=_body(
-        "The file: Markdown, JSON, JSONL, ACE text or a skillbook.",
+        "The file: Markdown, JSON, JSONL or ACE text.",
         "text/markdown",
         "application/json",
         "application/x-ndjson",

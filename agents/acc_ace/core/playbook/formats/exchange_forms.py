@@ -1,4 +1,4 @@
-"""Exchange formats: JSON, JSONL, kayba's skillbook, and the text of the ACE authors."""
+"""Exchange formats: JSON, JSONL, lessons by id, and the text of the ACE authors."""
 
 import json
 from typing import Any
@@ -88,26 +88,24 @@ _TAKEN = (
 )  # fmt: skip
 
 
-def is_skillbook(document: dict[str, Any]) -> bool:
-    """Whether a JSON document is a skillbook."""
-    return "skills" in document and "bullets" not in document
+def lessons_by_id(document: dict[str, Any]) -> dict[str, Any] | None:
+    """The lessons of another tool's playbook, which has them by id; None for one of ours."""
+    found = document.get("bullets", document.get("skills"))
+    return found if isinstance(found, dict) else None
 
 
-def read_skillbook(document: dict[str, Any]) -> Playbook:
-    """Parse a skillbook's active skills, in its order. Raises InputError.
+def read_by_id(lessons: dict[str, Any]) -> Playbook:
+    """Parse active lessons, in their order; what is no field of ours is ignored.
 
-    Embeddings and similarity decisions are ignored; `refine` finds its own.
+    Raises InputError.
     """
-    skills = document["skills"]
-    if not isinstance(skills, dict):
-        raise InputError("not a skillbook: 'skills' is not an object")
     found: list[tuple[int, Bullet]] = []
-    for number, (skill_id, skill) in enumerate(skills.items(), start=1):
-        if not isinstance(skill, dict):
-            raise InputError(f"not a skillbook: skill {number} is not an object")
-        if skill.get("status", "active") == "active":
-            fields = {name: skill[name] for name in _TAKEN if skill.get(name) is not None}
-            found.append((number, bullet_at(number, {"id": skill_id, **fields})))
+    for number, (lesson_id, lesson) in enumerate(lessons.items(), start=1):
+        if not isinstance(lesson, dict):
+            raise InputError(f"not a playbook: lesson {number} is not an object")
+        if lesson.get("status", "active") == "active":
+            fields = {name: lesson[name] for name in _TAKEN if lesson.get(name) is not None}
+            found.append((number, bullet_at(number, {"id": lesson_id, **fields})))
     return gathered(found)
 
 
@@ -116,6 +114,7 @@ LINE = lazy_pattern(
     r"harmful\s*=\s*(\d{1,16})\s*::\s?(.*)"
 )
 _HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s+(.*)")
+_FENCE = "```"
 
 
 def write_ace_text(playbook: Playbook) -> str:
@@ -124,11 +123,17 @@ def write_ace_text(playbook: Playbook) -> str:
 
 
 def read_ace_text(text: str) -> Playbook:
-    """Parse a playbook from ACE text. Raises InputError that names the line."""
-    section = DEFAULT_SECTION
+    """Parse a playbook from ACE text; other prose and fenced examples are ignored.
+
+    Raises InputError that names the line of what is almost a bullet.
+    """
+    section, fenced = DEFAULT_SECTION, False
     found: list[tuple[int, Bullet]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         heading, entry = _HEADING.fullmatch(line), LINE.fullmatch(line)
+        fenced ^= line.lstrip().startswith(_FENCE)
+        if fenced:
+            continue
         if heading:
             section = heading[1].strip()
         elif entry:
@@ -141,6 +146,6 @@ def read_ace_text(text: str) -> Playbook:
                 "harmful": int(harmful),
             }
             found.append((number, bullet_at(number, fields)))
-        elif line.strip():
-            raise broken(number, f"neither a heading nor a bullet: {shown(line.strip())}")
+        elif "::" in line and line.lstrip("-* \t").startswith("["):
+            raise broken(number, f"not a bullet: {shown(line.strip())}")
     return gathered(found)

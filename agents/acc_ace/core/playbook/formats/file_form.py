@@ -24,7 +24,6 @@ class Form(StrEnum):
     JSON = "json"
     JSONL = "jsonl"
     ACE = "ace"
-    SKILLBOOK = "skillbook"
 
 
 def broken(line: int, why: str) -> InputError:

@@ -6,11 +6,11 @@ from typing import Any
 from acc_ace.core.playbook.formats.exchange_forms import (
     KIND,
     LINE,
-    is_skillbook,
+    lessons_by_id,
     read_ace_text,
+    read_by_id,
     read_json,
     read_jsonl,
-    read_skillbook,
     write_ace_text,
     write_json,
     write_jsonl,
@@ -42,9 +42,8 @@ def read(text: str, form: Form | None = None) -> Playbook:
             return read_ace_text(text)
         case Form.JSON:
             document = _document(text)
-            return read_skillbook(document) if is_skillbook(document) else read_json(document)
-        case Form.SKILLBOOK:
-            return read_skillbook(_document(text))
+            lessons = lessons_by_id(document)
+            return read_json(document) if lessons is None else read_by_id(lessons)
 
 
 def form_of(text: str) -> Form:
@@ -66,7 +65,7 @@ def _document(text: str) -> dict[str, Any]:
         raise InputError("not JSON: nested too deep") from error
     if not isinstance(document, dict):
         raise InputError("not a playbook: a JSON object is expected")
-    if is_skillbook(document) or "bullets" in document:
+    if "bullets" in document or lessons_by_id(document) is not None:
         return document
     raise InputError("not a playbook: the JSON has neither 'bullets' nor 'skills'")
 
@@ -80,11 +79,8 @@ def _is_record(line: str) -> bool:
     return isinstance(value, dict) and (value.get("kind") == KIND or "content" in value)
 
 
-WRITABLE = (Form.MARKDOWN, Form.JSON, Form.JSONL, Form.ACE)
-
-
 def write(playbook: Playbook, form: Form) -> str:
-    """The playbook as a text. Raises InputError for a read-only format."""
+    """The playbook as a text."""
     match form:
         case Form.MARKDOWN:
             return write_markdown(playbook)
@@ -94,5 +90,3 @@ def write(playbook: Playbook, form: Form) -> str:
             return write_jsonl(playbook)
         case Form.ACE:
             return write_ace_text(playbook)
-        case Form.SKILLBOOK:
-            raise InputError(f"a playbook is written as one of: {', '.join(WRITABLE)}")
