@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from _pytest.mark.structures import ParameterSet
 from google.adk.models.base_llm import BaseLlm
 
 from acc_ace import Settings, build_model
@@ -25,17 +24,9 @@ _WORD = re.compile(r"[a-z_]+")
 _CODE = re.compile(r"`([a-z_]+)`")
 _INPUT = re.compile(r"^- `([a-z_]+)`:", re.MULTILINE)
 
-GAPS: dict[str, str] = {
-    "compressor": "the schema leaves fields out that the parser misses",
-    "thinker": "the prompt does not name each field of the schema",
-}
-"""Roles whose prompt, schema and parser do not agree yet, each with the reason."""
 
-
-def _agreeing() -> list[ParameterSet]:
-    roles = sorted(FULL.keys() & DRIVERS.keys())
-    marks = {role: pytest.mark.xfail(reason=reason, strict=False) for role, reason in GAPS.items()}
-    return [pytest.param(role, marks=marks.get(role, ())) for role in roles]
+def _agreeing() -> list[str]:
+    return sorted(FULL.keys() & DRIVERS.keys())
 
 
 @pytest.fixture
