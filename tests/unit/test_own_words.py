@@ -1,8 +1,13 @@
 """Whose words a message holds, by its structure alone."""
 
+import json
+from functools import partial
+
 import pytest
 
+from acc_ace.core.gates.proposals import read_proposals
 from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.text.rules.own_words import own_words
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import add, asked, say, texts
@@ -242,3 +247,13 @@ def test_a_sentence_that_is_mostly_a_quotation_is_asked_about() -> None:
 )
 def test_hostile_messages_are_read_without_a_stall(text: str) -> None:
     assert own_words(text).find("Never push.") is None
+
+
+@pytest.mark.parametrize("shown", ["artifacts", "previous_state"])
+def test_words_of_others_are_no_rewording_of_the_users(shown: str) -> None:
+    foreign = "Do not restart db-01 on Sundays"
+    x_t = TurnInput(text="Never restart db-01 on Sundays.")
+    reply = json.dumps({"rule_changes": [{"quote": foreign}]})
+    read = partial(read_proposals, reply, x_t=x_t)
+    assert [change.quote for change in read(inputs={}).rule_changes or ()] == [foreign]
+    assert read(inputs={shown: [f"- {foreign}."]}).rule_changes == []

@@ -341,10 +341,8 @@ def _take_proposals(
 
 def _unkept(rules: ConstraintSet, unread: Sequence[str], own: OwnWords) -> tuple[str, ...]:
     """The own sentences that unread proposals are about, but for what was kept or asked."""
-    taken = [
-        *(pin.quote for pin in rules.added),
-        *(asked.quote for asked in rules.asked_now()),
-    ]
+    taken = [pin.quote for pin in rules.added]
+    taken += [asked.quote for asked in rules.asked_now()]
     about = dict.fromkeys(own.about(words) for words in unread[:MOST_ASKED])
     return tuple(
         said for said in about if said and not any(said in each or each in said for each in taken)

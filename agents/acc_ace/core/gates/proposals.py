@@ -11,9 +11,9 @@ from acc_ace.core.schemas.commit import (
 )
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.text.reply_reading import read_reply
-from acc_ace.core.text.rules.own_words import OwnWords, own_words
+from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.proposals import fallback_changes
-from acc_ace.core.text.similarity import normalised, same_wording
+from acc_ace.core.text.similarity import same_wording
 
 _NOT_COPIED = "`quote` is not in the user's own words of current_input; copy the whole sentence"
 
@@ -25,25 +25,25 @@ def read_proposals(text: str, *, x_t: TurnInput, inputs: Mapping[str, object]) -
     user has not said it. Raises ModelOutputError.
     """
     reply = read_reply(CompressorReply, text)
-    own = own_words(x_t.text)
-    missed = [change for change in reply.rule_changes or () if _misses(change, own)]
-    if missed:
-        others = {name: value for name, value in inputs.items() if name != "current_input"}
-        shown = normalised(json.dumps([others, [a.text for a in x_t.attachments]], default=str))
-        missed = [change for change in missed if normalised(change.quote) not in shown]
-    if not missed or not x_t.authority.may_rule:
+    if not reply.rule_changes or not x_t.authority.may_rule:
         return reply
-    entries = [
-        f"{change.model_dump_json(exclude_defaults=True)}: {_NOT_COPIED}" for change in missed
-    ]
-    changes = [change for change in reply.rule_changes or () if change not in missed]
-    return reply.model_copy(
-        update={"rule_changes": changes, "unreadable": [*reply.unreadable, *entries]}
-    )
-
-
-def _misses(change: RuleChange, own: OwnWords) -> bool:
-    return not own.find_all(change.quote) and bool(own.about(change.quote))
+    own = own_words(x_t.text)
+    others = [value for name, value in inputs.items() if name != "current_input"]
+    attached = [each.text for each in x_t.attachments]
+    shown = same_wording(json.dumps([others, attached], ensure_ascii=False, default=str))
+    said = same_wording(x_t.text)
+    changes, entries = list[RuleChange](), list[str]()
+    for change in reply.rule_changes:
+        quote = same_wording(change.quote)
+        if quote in shown and quote not in said:
+            # Somebody else's: a likeness to words of x_t makes them nobody's rule.
+            changes += [] if own.find_all(change.quote) else [change]
+        elif own.find_all(change.quote) or not own.about(change.quote):
+            changes.append(change)
+        else:
+            entries.append(f"{change.model_dump_json(exclude_defaults=True)}: {_NOT_COPIED}")
+    unreadable = [*reply.unreadable, *entries]
+    return reply.model_copy(update={"rule_changes": changes, "unreadable": unreadable})
 
 
 def proposals(

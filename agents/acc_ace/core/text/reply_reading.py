@@ -369,15 +369,11 @@ def _number(value: object) -> float:
     return number
 
 
-def _whole(value: object) -> int:
-    return round(_number(value))
-
-
 _READERS: Final[Mapping[object, Callable[[object], object]]] = {
     str: _text,
     bool: _truth,
     float: _number,
-    int: _whole,
+    int: lambda value: round(_number(value)),
 }
 """Readers of plain types; any other is a list of texts."""
 

@@ -91,6 +91,8 @@ class OwnWords(NamedTuple):
     sentences: tuple[_Sentence, ...]
     mixed: bool
     """Whether the message carries somebody else's words, or might: it is not plainly one's own."""
+    message: str
+    """All of it: what it says that is not the speaker's own is somebody else's."""
 
     def find(self, quote: str) -> OwnQuote | None:
         """The clause of the speaker's own that a quote points at, whole, or None.
@@ -116,12 +118,12 @@ class OwnWords(NamedTuple):
 
     def _reworded(self, quote: str) -> OwnQuote | None:
         """The one clause that says what the quote says, of the same numbers and polarity."""
-        if len(quote) > MAX_SENTENCE:
+        wanted = _fold(quote[:MAX_SENTENCE])[0].strip(_MARKS)
+        if _word_at(_fold(self.message)[0], wanted) >= 0:
             return None
         clauses = [said for each in self.sentences for said in split_clauses(each.text)]
         clause = _closest(quote, clauses, _common, least=_SAME)
-        alike = clause is not None and _facts(clause) == _facts(quote)
-        return self._find_one(clause) if clause and alike else None
+        return self._find_one(clause) if clause and _facts(clause) == _facts(quote) else None
 
     def _find_one(self, quote: str) -> OwnQuote | None:
         wanted = _fold(quote[: 2 * MAX_SENTENCE])[0].strip(_MARKS)
@@ -193,7 +195,7 @@ def own_words(text: str) -> OwnWords:
     own = _QUOTATION.sub(_unless_passage, without_tagged(spans_out))
     lines = tuple(filter(has_words, _unquoted_lines(own.splitlines())))
     sentences = tuple(_sentence(said) for line in lines for said in split_sentences(line))
-    return OwnWords(lines, sentences, own != spans_out or not _is_plain(analysed))
+    return OwnWords(lines, sentences, own != spans_out or not _is_plain(analysed), analysed)
 
 
 def _is_plain(text: str) -> bool:
