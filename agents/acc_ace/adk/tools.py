@@ -73,13 +73,9 @@ def running_turn(records: TurnRecords, context: ReadonlyContext) -> TurnRecord:
 _TURNS = 1_024
 """How many turns may search at the same time; of older ones it is not known what they asked."""
 
-_ASKED_ALREADY = (
-    "already asked: this search ran in this turn and would find the same; answer with what you have"
-)
-_WITHDRAWN = (
-    "not run: a search in this turn found nothing new, so no more are run by words in it; answer "
-    "with what you have"
-)
+_ASKED_ALREADY = "already asked"
+_WITHDRAWN = "not run: the last search found nothing new"
+"""No sentences: a small model answers the user with a sentence that it finds here."""
 
 
 @dataclass
