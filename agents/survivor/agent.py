@@ -1,7 +1,7 @@
 """What ADK loads: the survivor to talk to, from the settings of this process."""
 
 from acc_ace.bootstrap import process_container
-from acc_ace.ext.survivor.recent_ticks import build_app
+from acc_ace.hooks import APPS, only
 
-app = build_app(process_container())
+app = only(APPS, "the app 'survivor'").apps()["survivor"](process_container())
 root_agent = app.root_agent
