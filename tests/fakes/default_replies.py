@@ -1,4 +1,4 @@
-"""A valid, minimal answer for each role; what the fakes say when nothing was scripted."""
+"""The least answer that prompt and schema of each role allow: what the fakes say unscripted."""
 
 import json
 import re
@@ -17,9 +17,9 @@ _INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)
 def default_reply(role: Role | None, text: str) -> dict[str, Any]:
     """The answer of a role to a prompt; `text` is all of the prompt, with its tagged inputs.
 
-    The Qualifier calls every candidate relevant, the Compressor carries the previous state over,
-    writes x_t into the trace and points at what x_t says of rules; the Generator says 'ok',
-    Reflector and Curator learn nothing.
+    The Qualifier calls every candidate relevant, without a reason; the Compressor leaves out what
+    it does not change, writes x_t into the trace and points at what x_t says of rules; the
+    Generator says 'ok', Reflector and Curator nothing at all.
     """
     inputs = read_tagged(text)
     match role:
@@ -27,21 +27,12 @@ def default_reply(role: Role | None, text: str) -> dict[str, Any]:
             return {"decisions": [_relevant(item) for item in _list(inputs.get("candidates"))]}
         case "compressor":
             return _changed(inputs)
-        case "reflector":
-            return {
-                "reasoning": "Nothing went wrong.",
-                "error_identification": "",
-                "root_cause_analysis": "",
-                "correct_approach": "",
-                "key_insight": "",
-                "bullet_tags": [],
-            }
-        case "curator":
-            return {"reasoning": "Nothing to change.", "operations": []}
+        case "reflector" | "curator":
+            return {}
         case "guard":
-            return {"conflict": False, "rule_id": None, "why": ""}
+            return {"conflict": False}
         case _:
-            return {"reasoning": ["It was asked."], "bullet_ids": [], "final_answer": "ok"}
+            return {"final_answer": "ok"}
 
 
 def read_tagged(text: str) -> dict[str, Any]:
@@ -90,7 +81,7 @@ def _changed(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _relevant(candidate: object) -> dict[str, Any]:
     artifact_id = str(_dict(candidate).get("artifact_id", ""))
-    return {"artifact_id": artifact_id, "relevant": True, "reason": "It is about the question."}
+    return {"artifact_id": artifact_id, "relevant": True}
 
 
 def _dict(value: object) -> dict[str, Any]:
