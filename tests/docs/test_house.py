@@ -49,7 +49,7 @@ PINS: Final = {
 TRACED: Final = {
     "files of a turn, embedded": Pin(158, 100),
     "files of a turn, scripted": Pin(141, 100),
-    "functions of a turn, embedded": Pin(1_427, 750),
+    "functions of a turn, embedded": Pin(1_428, 750),
     "functions of a turn, scripted": Pin(1_103, 750),
     "calls between rooms, embedded": Pin(945, 500),
     "calls between rooms, scripted": Pin(711, 500),

@@ -4,15 +4,14 @@ import json
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from pydantic import ValidationError
-
 from acc_ace.core.playbook.bullet_screening import rejection_reason
 from acc_ace.core.playbook.playbook_size import exceeded_budgets
 from acc_ace.core.schemas.bullet import Bullet, clean_section
 from acc_ace.core.schemas.delta import DeltaBatch, DeltaKind
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import Playbook
-from acc_ace.errors import InputError, PlaybookError
+from acc_ace.core.text.reply_reading import read_value
+from acc_ace.errors import InputError, ModelOutputError, PlaybookError
 
 _WHY: Final = {
     "empty": "it is empty",
@@ -111,8 +110,6 @@ def read_batch(line: str) -> DeltaBatch:
             raise InputError("a batch is a JSON object with 'operations'; it has none")
         value = {"operations": [value]}
     try:
-        return DeltaBatch.model_validate(value)
-    except ValidationError as error:
-        problem = error.errors(include_input=False, include_url=False)[0]
-        where = ".".join(str(part) for part in problem["loc"]) or "batch"
-        raise InputError(f"not a batch: {where}: {problem['msg']}") from error
+        return read_value(DeltaBatch, value)
+    except ModelOutputError as error:
+        raise InputError(f"not a batch: {error}") from error

@@ -59,8 +59,13 @@ def read_reply(schema: type[V], text: str) -> V:
     Raises ModelOutputError with a one-line reason: empty, too long, truncated, no JSON object, or
     the field that is missing or cannot be read.
     """
+    return read_value(schema, _chosen(schema, _objects_of(text)))
+
+
+def read_value(schema: type[V], data: Mapping[str, object]) -> V:
+    """An object as a value of its class. Raises ModelOutputError as `read_reply`."""
     try:
-        return _Reader().reply(schema, _chosen(schema, list(_objects_of(text))))
+        return _Reader().reply(schema, data)
     except RecursionError as error:
         raise ModelOutputError("the reply is not JSON: it is nested too deeply") from error
 
@@ -384,5 +389,4 @@ def _choice(options: Sequence[str], value: object) -> object:
     named = [each for each in options if any(word.startswith(each.casefold()) for word in words)]
     if len(named) == 1 and not {"not", "no", "non"} & set(words):
         return named[0]
-    shown = one_line(_text(value))[:40]
-    raise _Unreadable(f"'{shown}' is not one of {', '.join(options)}")
+    raise _Unreadable(f"'{one_line(_text(value))[:40]}' is not one of {', '.join(options)}")
