@@ -197,10 +197,8 @@ def _folded(name: str) -> str:
 
 def _knows(schema: type[BaseModel], value: object) -> bool:
     """Whether an object has a field of the class."""
-    if not isinstance(value, dict):
-        return False
     names = {name for each in _fields(schema).values() for name in each.names}
-    return any(_folded(key) in names for key in value)
+    return isinstance(value, dict) and any(_folded(key) in names for key in value)
 
 
 def _chosen(
