@@ -247,7 +247,7 @@ def test_an_export_comes_back_in_another_place(
         b'{"bullets": [{"id": "b-1", "section": "s", "content": "x", "helpful": -3}]}',
         b'{"bullets": [], "schema_version": 99}',
         b'<!-- acc-ace playbook {"next_id":1} -->\n- [b-00001] :: cut off\n',
-        b"[b-00001] helpful=1 harmful=0 :: a\nDROP TABLE playbooks;\n",
+        b"[b-00001] helpful=1 harmful=0 : a\nDROP TABLE playbooks;\n",
     ],
 )
 def test_a_broken_file_changes_nothing(taught: CommandLine, tmp_path: Path, content: bytes) -> None:

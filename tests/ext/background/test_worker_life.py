@@ -207,7 +207,7 @@ async def test_a_missing_extra_is_named(make_sqlite: Make, monkeypatch: pytest.M
     for module in ("acc_ace.ext.background.dbos_database", "acc_ace.ext.background.dbos_queue"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, "dbos", None)
-    with pytest.raises(ConfigError, match=r"pip install 'acc-ace\[background\]'"):
+    with pytest.raises(ConfigError, match=r"pip install -e '.\[background\]'"):
         build_container(make_sqlite())
 
 

