@@ -27,7 +27,7 @@ class Hold:
     """A model, the Generator if not said otherwise, that answers only when told."""
 
     def __init__(self, reply: dict[str, Any] | None = None) -> None:
-        self._reply = reply or {"final_answer": "at last"}
+        self._reply = {"final_answer": "at last"} if reply is None else reply
         self.asked = asyncio.Event()
         self.released = asyncio.Event()
 
