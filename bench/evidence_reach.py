@@ -43,7 +43,7 @@ from acc_ace.core.schemas.message import Message
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.ext.embedded.model import EmbeddedLlm
-from acc_ace.ext.lab.recall.corpus import ADVERSARIAL, Corpus, Passage, Question, read_corpora
+from acc_ace.ext.lab.recall.corpus import ADVERSARIAL, Corpus, CorpusPassage, Question, read_corpora
 from acc_ace.ext.strategies import contents_of, sliding_window, summarised
 from acc_ace.turn.steps import recall_query
 from acc_ace.turn.transcript import messages_of
@@ -270,7 +270,7 @@ class _Asking(NamedTuple):
         return frozenset(candidate.artifact.artifact_id for candidate in found.candidates)
 
 
-def _artifact(tenant: Tenant, passage: Passage) -> Artifact:
+def _artifact(tenant: Tenant, passage: CorpusPassage) -> Artifact:
     return Artifact(
         artifact_id=passage.passage_id,
         content=passage.text,
@@ -282,7 +282,7 @@ def _artifact(tenant: Tenant, passage: Passage) -> Artifact:
     )
 
 
-def _turn(number: int, said: Passage, answered: Passage | None) -> Interaction:
+def _turn(number: int, said: CorpusPassage, answered: CorpusPassage | None) -> Interaction:
     answer = answered.text if answered else ""
     return Interaction(
         turn=number,

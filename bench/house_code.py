@@ -10,6 +10,9 @@
   module level.
 - Deep tests: Python files under `tests/` that import from five modules of `acc_ace` or more, by
   `from … import`; the doors of a checkout (`schemas`, `config`, `main`) are none of them.
+- Class names defined twice: names of classes, private ones too, that two modules or more define.
+- Participles as names: variables, parameters, attributes and fields that are named by one of
+  `PARTICIPLES` alone, each place where one stands.
 """
 
 import ast
@@ -30,6 +33,11 @@ READ: Final = {
     "survivor": "loop",
 }
 """What a newcomer reads, by the name of its module or by the last part of it."""
+
+PARTICIPLES: Final = frozenset(
+    "asked chosen found given held kept known made read said seen shown taken told".split()  # noqa: SIM905 - one a line is long
+)
+"""What a noun says better."""
 
 _TABLES: Final = frozenset({"compile", "lazy_pattern", "any_of", "words_of"})
 _MANY: Final = 5
@@ -152,6 +160,29 @@ def deep_tests() -> list[Path]:
     return [path for path in files if len(_sources(path)) >= _MANY]
 
 
+def class_names_defined_twice() -> list[str]:
+    """The names of classes that two modules or more define."""
+    names = Counter(
+        name
+        for module in modules().values()
+        for name in {node.name for node in ast.walk(module.tree) if isinstance(node, ast.ClassDef)}
+    )
+    return sorted(name for name, count in names.items() if count > 1)
+
+
+def participles() -> Counter[str]:
+    """Places where a participle is a name, by word; a call of a method (`rows.read()`) is none."""
+    words = Counter[str]()
+    for module in modules().values():
+        called = {id(node.func) for node in ast.walk(module.tree) if isinstance(node, ast.Call)}
+        words.update(
+            name
+            for node in ast.walk(module.tree)
+            if id(node) not in called and (name := _name_of(node)) in PARTICIPLES
+        )
+    return words
+
+
 def numbers() -> dict[str, int]:
     """All of it, each number by its name."""
     rooms = code_by_room()
@@ -166,9 +197,21 @@ def numbers() -> dict[str, int]:
         "code lines of the core": sum(
             lines for room, lines in rooms.items() if room.split("/")[0] not in SATELLITES
         ),
+        "class names defined twice": len(class_names_defined_twice()),
+        "participles as names": participles().total(),
         "lines of the longest file": max(module.lines for module in modules().values()),
         "modules of the fullest room": _folders().most_common(1)[0][1],
     }
+
+
+def _name_of(node: ast.AST) -> str:
+    """The name that a variable, parameter, attribute or field has in this place, else ""."""
+    match node:
+        case ast.Name(id=name) | ast.arg(arg=name) | ast.Attribute(attr=name):
+            return name
+        case ast.keyword(arg=str(name)):
+            return name
+    return ""
 
 
 def _folders() -> Counter[Path]:

@@ -25,11 +25,11 @@ from typing import Final, NamedTuple
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.ext.survivor.loop import RunOptions, Survivor
+from acc_ace.ext.survivor.loop import LoopOptions, Survivor
 from acc_ace.ext.survivor.snapshots import SettingsPort
 from acc_ace.ext.survivor.survival import LoopSettings, StepRecord
 from acc_ace.ext.survivor.world import World
-from acc_ace.ext.survivor.world_rules import Rules, Sizes
+from acc_ace.ext.survivor.world_rules import Sizes, WorldRules
 from bench.survivor_curve import interval, interval_of
 from bench.survivor_world import ENDLESS
 
@@ -52,14 +52,14 @@ class Known(NamedTuple):
 async def live(seed: int, body: Sizes, arm: LoopSettings, steps: int) -> Known:
     """The first steps of a world, over as many lives as they take; the last tick may overshoot."""
     cells, kinds, made, deaths, lost = dict[int, int](), set[str](), 0, 0, 0
-    options = RunOptions(seed=seed, episodes=steps, ticks=steps)
+    options = LoopOptions(seed=seed, episodes=steps, ticks=steps)
     with tempfile.TemporaryDirectory() as folder:
         container = build_container(Settings(data_dir=Path(folder)))
         survivor = Survivor(
             container,
             options,
             port=SettingsPort(arm),
-            world_of=lambda drawn: World(Rules.drawn(drawn), body),
+            world_of=lambda drawn: World(WorldRules.drawn(drawn), body),
         )
         async with aclosing(survivor.run()) as run:
             async for snapshot in run:

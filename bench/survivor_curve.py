@@ -20,7 +20,7 @@ from statistics import mean
 from typing import Final, NamedTuple, TypeVar
 
 from acc_ace.config import Settings
-from acc_ace.ext.survivor.loop import RunOptions, run_episodes
+from acc_ace.ext.survivor.loop import LoopOptions, run_episodes
 from acc_ace.ext.survivor.world_rules import Sizes
 from bench.survivor_world import MINDS, survivor_life
 
@@ -49,7 +49,7 @@ async def lives(seed: int, arm: Arm, steps: int, training: int) -> list[int]:
         for after in range(len(lived)):
             # Each tick makes a step at least, and at most MOST_STEPS.
             ticks = steps if after in TRAINED else training
-            options = RunOptions(seed=seed, ticks=ticks, keeps_logs=arm.keeps_logs)
+            options = LoopOptions(seed=seed, ticks=ticks, keeps_logs=arm.keeps_logs)
             async for snapshot in run_episodes(settings, options):
                 lived[after] = snapshot.step
                 if snapshot.step >= steps:

@@ -21,7 +21,7 @@ from acc_ace.ext.survivor.fear import WINDOW, Fear, is_damaged
 from acc_ace.ext.survivor.planner import Belief, Beliefs, plan_steps
 from acc_ace.ext.survivor.survival import StepRecord
 from acc_ace.ext.survivor.world import World
-from acc_ace.ext.survivor.world_rules import ACTIONS, CREATURES, Nature, Rules, action_of
+from acc_ace.ext.survivor.world_rules import ACTIONS, CREATURES, Nature, WorldRules, action_of
 
 FOOD, WATER = Nature.FOOD, Nature.WATER
 TRAINING, HELD_OUT = 100, 900
@@ -115,7 +115,7 @@ def measure(worlds: int, lives: int, training: int = TRAINING, held_out: int = H
     """Both areas as text, with the counts behind them."""
     trained, anew = Sample([], []), Sample([], [])
     for number in range(worlds):
-        world, fear = World(Rules.drawn(number)), Fear()
+        world, fear = World(WorldRules.drawn(number)), Fear()
         for seed in range(training, training + lives):
             judged(fear, list(life(world, seed)), learns=True)
         for seed in range(held_out, held_out + lives):

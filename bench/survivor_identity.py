@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from acc_ace.config import Settings
-from acc_ace.ext.survivor.loop import RunOptions, run_episodes
+from acc_ace.ext.survivor.loop import LoopOptions, run_episodes
 
 CLOCK: Final = {"at", "seconds"}
 
@@ -31,7 +31,7 @@ async def lived(seed: int, ticks: int) -> list[str]:
     """The stripped lines of the first ticks of a seed."""
     lines = list[str]()
     with tempfile.TemporaryDirectory() as folder:
-        options = RunOptions(seed=seed, episodes=ticks, ticks=ticks)
+        options = LoopOptions(seed=seed, episodes=ticks, ticks=ticks)
         async with aclosing(run_episodes(Settings(data_dir=Path(folder)), options)) as run:
             async for snapshot in run:
                 lines.append(json.dumps(snapshot.model_dump(mode="json", exclude=CLOCK)))

@@ -27,7 +27,7 @@ from typing import Final, NamedTuple
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.ext.survivor.loop import RunOptions, Survivor
+from acc_ace.ext.survivor.loop import LoopOptions, Survivor
 from acc_ace.ext.survivor.survival import LoopSnapshot
 
 WINDOW: Final = 1_000
@@ -62,7 +62,7 @@ class Footprint(NamedTuple):
     memory: int
 
 
-async def tick_of(container: Container, options: RunOptions, snapshot: LoopSnapshot) -> Tick:
+async def tick_of(container: Container, options: LoopOptions, snapshot: LoopSnapshot) -> Tick:
     """The tick of a snapshot, with its prompts from the spending store."""
     key, asked, plans = options.key(snapshot.episode), Counter[str](), 1
     for use in await container.spending.store.uses(key, turns=1, before=snapshot.tick + 1):
@@ -81,7 +81,7 @@ async def tick_of(container: Container, options: RunOptions, snapshot: LoopSnaps
     )
 
 
-async def live(options: RunOptions, most: int) -> tuple[list[Tick], list[Footprint]]:
+async def live(options: LoopOptions, most: int) -> tuple[list[Tick], list[Footprint]]:
     """The first ticks of a world, and the footprint after every thousand."""
     ticks, held = list[Tick](), list[Footprint]()
     with tempfile.TemporaryDirectory() as folder:
@@ -112,7 +112,7 @@ def p99(values: Sequence[float]) -> float:
 def main() -> int:
     """Live the ticks and print what they took. 1 when a bound is missed."""
     chosen = _options()
-    options = RunOptions(seed=chosen.seed, episodes=chosen.ticks, ticks=chosen.life)
+    options = LoopOptions(seed=chosen.seed, episodes=chosen.ticks, ticks=chosen.life)
     started = time.process_time()
     ticks, held = asyncio.run(live(options, chosen.ticks))
     lives = Counter(tick.episode for tick in ticks)

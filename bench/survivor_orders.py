@@ -32,9 +32,9 @@ from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.ext.embedded.prompt_parts import read_prompt
 from acc_ace.ext.embedded.views import mapping_of, state_of, text_of
-from acc_ace.ext.survivor.loop import GOAL, RULES, RunOptions, Survivor
+from acc_ace.ext.survivor.loop import GOAL, RULES, LoopOptions, Survivor
 from acc_ace.ext.survivor.world import Observation, World
-from acc_ace.ext.survivor.world_rules import TERRAIN, Rules, Sizes
+from acc_ace.ext.survivor.world_rules import TERRAIN, Sizes, WorldRules
 from tests.ext.survivor.obedient_llm import ObedientLlm
 
 ALL_RULES: Final = (*RULES, "Never use a cone.")
@@ -69,7 +69,7 @@ class OrderingWorld(World):
     """A world whose signs stand everywhere, and that counts the steps that break a rule."""
 
     def __init__(self, seed: int) -> None:
-        super().__init__(Rules.drawn(seed), HARDY)
+        super().__init__(WorldRules.drawn(seed), HARDY)
         self.seen = Counter[str]()
 
     def reset(
@@ -122,7 +122,7 @@ class WatchedLlm(ObedientLlm):
 async def live(seed: int, ticks: int) -> Counter[str]:
     """Counts of so many ticks of one world, over as many lives as they take."""
     model, worlds, counts = WatchedLlm(), list[OrderingWorld](), Counter[str]()
-    options = RunOptions(seed=seed, episodes=ticks, ticks=ticks, rules=ALL_RULES)
+    options = LoopOptions(seed=seed, episodes=ticks, ticks=ticks, rules=ALL_RULES)
 
     def world_of(drawn: int) -> OrderingWorld:
         worlds.append(OrderingWorld(drawn))

@@ -26,8 +26,8 @@ from acc_ace.ext.survivor.world_rules import (
     ACTIONS,
     CREATURES,
     Nature,
-    Rules,
     Sizes,
+    WorldRules,
     action_of,
     apart,
 )
@@ -66,7 +66,7 @@ class Life(NamedTuple):
 
 def survivor_life(seed: int, sizes: Sizes, mind: Mind, *, layout: int | None = None) -> Life:
     """One life by the planner, in the world of a seed, on the layout of that seed or another."""
-    rules = Rules.drawn(seed)
+    rules = WorldRules.drawn(seed)
     world, ground = World(rules, sizes), ExplorationMap(sizes)
     beliefs = known(rules) if mind.is_oracle else {}
     steps, plan, felt = 0, list[str](), set[str]()
@@ -85,7 +85,7 @@ def survivor_life(seed: int, sizes: Sizes, mind: Mind, *, layout: int | None = N
     return Life(steps, ground.cells_seen, len(felt.difference(CREATURES)))
 
 
-def known(rules: Rules) -> dict[str, Belief]:
+def known(rules: WorldRules) -> dict[str, Belief]:
     """All natures of a world."""
     creatures = {
         kind: Belief("hunter" if kind == rules.hunter else "harmless") for kind in CREATURES
@@ -114,7 +114,7 @@ def _is_near(seen: Outlook) -> bool:
 
 def random_life(seed: int, sizes: Sizes) -> Life:
     """A life of actions drawn by chance."""
-    world, draw = World(Rules.drawn(seed), sizes), random.Random(seed)  # noqa: S311 (no secret)
+    world, draw = World(WorldRules.drawn(seed), sizes), random.Random(seed)  # noqa: S311 (no secret)
     world.reset(seed=seed)
     steps, ended = 0, False
     while not ended:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from acc_ace.turn.journal import Journal
     from acc_ace.turn.learning_queue import LearningQueue
     from acc_ace.turn.ports import (
-        Database,
         EvidenceStore,
         SessionLock,
         ToolStarts,
         TraceStore,
+        Transactions,
         UserErasure,
         UserFiles,
         UserRules,
@@ -98,7 +98,7 @@ class Container:
     """What model calls cost, and the ceiling of it."""
     traces: TraceStore
     """What the models of the newest turns were asked and answered."""
-    database: Database
+    database: Transactions
     """Holds all of these stores, and ADK's sessions."""
     unit_of_work: Callable[[], UnitOfWork]
     """Starts a commit of several stores."""

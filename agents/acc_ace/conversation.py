@@ -50,7 +50,7 @@ from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.session_changes import Rollback, edit_state
-from acc_ace.turn.turn_record import TurnRequest
+from acc_ace.turn.turn_record import TurnOptions
 
 logger = logging.getLogger(__name__)
 
@@ -136,7 +136,7 @@ class Conversation:
             # The turn asks once more; but what it raises under ADK, ADK logs with a trace.
             await self._container.spending.require_room(key.tenant)
         state = _state_of(authority, judgement)
-        request = TurnRequest(idempotency_key=idempotency_key, input=said)
+        request = TurnOptions(idempotency_key=idempotency_key, input=said)
         events = self._events(key, request, input_content(said), state)
         async with aclosing(events):
             async for event in events:
@@ -151,7 +151,7 @@ class Conversation:
         """
         self._check_own(key)
         said = types.Content(role="user", parts=[_confirmed(*answer) for answer in answers.items()])
-        events = self._events(key, TurnRequest(), said, {})
+        events = self._events(key, TurnOptions(), said, {})
         async with aclosing(events):
             async for event in events:
                 yield event
@@ -368,7 +368,7 @@ class Conversation:
     async def _events(
         self,
         key: SessionKey,
-        request: TurnRequest,
+        request: TurnOptions,
         said: types.Content,
         state: dict[str, Any],
     ) -> AsyncGenerator[TurnEvent, None]:
@@ -387,7 +387,7 @@ class Conversation:
     async def _run(
         self,
         key: SessionKey,
-        request: TurnRequest,
+        request: TurnOptions,
         said: types.Content,
         state: dict[str, Any],
         queue: "asyncio.Queue[TurnEvent | None]",

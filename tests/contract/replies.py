@@ -506,12 +506,12 @@ async def summarizer(wire: Wire, row: Row) -> Outcome:
 
 async def thinker(wire: Wire, row: Row) -> Outcome:
     """The plan of the first tick: its `actions` as [type, target, times], and its fields."""
-    from acc_ace.ext.survivor.loop import RunOptions, Survivor  # noqa: PLC0415
+    from acc_ace.ext.survivor.loop import LoopOptions, Survivor  # noqa: PLC0415
 
     usual: dict[str, Any] = {role: {"model": "embedded/rules"} for role in ROLES}
     container = build_container(Settings(store="memory", **usual), FixedClock())
     models: dict[Role, BaseLlm] = {"generator": wire.model("generator", row["reply"])}
-    survivor = Survivor(container, RunOptions(seed=4, ticks=1), models=models)
+    survivor = Survivor(container, LoopOptions(seed=4, ticks=1), models=models)
     [tick] = [each async for each in survivor.run()]
     await container.close()
     plan = tick.plan

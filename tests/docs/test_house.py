@@ -41,6 +41,8 @@ PINS: Final = {
     "code lines": Pin(44_756, 42_500),
     "code lines of the core": Pin(26_096, 23_500),
     "modules that the plugin loads": Pin(204, 150),
+    "class names defined twice": Pin(0, 0),
+    "participles as names": Pin(2_846, 500),
     "lines of the longest file": Pin(453, 300),
     "modules of the fullest room": Pin(21, 18),
 }

@@ -19,7 +19,7 @@ from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.core.schemas.state import CCS, PLAYBOOK
 from acc_ace.ext.postgres.database import PostgresDatabase
-from acc_ace.storage.sql_database import Database, UnitOfWork
+from acc_ace.storage.sql_database import Database, SqlUnitOfWork
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from schemas.base import SessionKey
@@ -66,7 +66,7 @@ async def stored(database: Database) -> tuple[list[str], dict[str, Any]]:
 
 
 async def commit(database: Database, held: HeldTurn, *ahead: Event) -> None:
-    work = UnitOfWork(database)
+    work = SqlUnitOfWork(database)
     work.add(held.write(*ahead))
     await work.commit()
     held.written()
@@ -154,7 +154,7 @@ async def test_a_commit_that_fails_stores_nothing_and_can_be_made_again(
         raise ConnectionError
 
     with pytest.raises(ConnectionError):
-        await UnitOfWork(database, held.write(), fail).commit()
+        await SqlUnitOfWork(database, held.write(), fail).commit()
     assert await stored(database) == ([], {})
     await commit(database, held)
     assert await stored(database) == (["Hello."], {"colour": "blue"})

@@ -23,7 +23,7 @@ from acc_ace.cli.checks.configuration import (
 from acc_ace.cli.checks.doctor import examine, run_doctor
 from acc_ace.cli.checks.installation import (
     ADK_SERIES,
-    Finding,
+    CheckResult,
     Status,
     check_adk,
     check_python,
@@ -46,11 +46,11 @@ from tests.fakes.fake_openai import Kind, fake_openai
 ROOT = Path(__file__).parents[2]
 
 
-def _one(findings: Iterator[Finding], check: str) -> Finding:
+def _one(findings: Iterator[CheckResult], check: str) -> CheckResult:
     return next(finding for finding in findings if finding.check == check)
 
 
-def _is_problem(finding: Finding, reported: str, fix: str) -> bool:
+def _is_problem(finding: CheckResult, reported: str, fix: str) -> bool:
     return (
         finding.status is Status.PROBLEM
         and reported in finding.detail

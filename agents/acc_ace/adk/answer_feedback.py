@@ -16,7 +16,7 @@ from acc_ace.core.schemas.report import FeedbackReport, ReportedDelta
 from acc_ace.models.factory import build_model
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.feedback_record import feedback_job, learn_from_feedback, store_feedback
-from acc_ace.turn.learning_step import Lesson, Roles
+from acc_ace.turn.learning_step import LearningResult, Roles
 from acc_ace.turn.structured_call import load_prompts
 
 
@@ -46,7 +46,7 @@ class FeedbackLearner:
         stored stays stored: repeating the call resumes where this one failed.
         """
         kept = await store_feedback(self._container, key, turn, judgement, given_id=given_id)
-        lesson: Lesson | None = None
+        lesson: LearningResult | None = None
         if self._container.settings.learning == "inline":
             lesson = await learn_from_feedback(
                 self._container, key, turn, kept.feedback.id, roles=self._roles
@@ -95,7 +95,7 @@ def learning_roles(container: Container, reflector: BaseLlm, curator: BaseLlm) -
     )
 
 
-def _deltas(lesson: Lesson | None) -> list[ReportedDelta]:
+def _deltas(lesson: LearningResult | None) -> list[ReportedDelta]:
     if lesson is None or lesson.learned is None:
         return []
     return [

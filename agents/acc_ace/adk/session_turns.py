@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 _NO_EVENTS = GetSessionConfig(num_recent_events=0)
 
 
-class HeldSession:
+class SessionLease:
     """The session of one run, with its lock."""
 
     def __init__(self, session: Session, hold: AsyncExitStack, events: HeldEvents | None) -> None:
@@ -78,15 +78,15 @@ class SessionTurns:
 
     def __init__(self, lifecycle: TurnLifecycle) -> None:
         self._lifecycle = lifecycle
-        self._held: dict[int, HeldSession] = {}
+        self._held: dict[int, SessionLease] = {}
         # Tasks that release sessions: the loop itself holds tasks weakly.
         self._releasing: set[asyncio.Task[None]] = set()
 
-    def find(self, ctx: InvocationContext) -> HeldSession | None:
+    def find(self, ctx: InvocationContext) -> SessionLease | None:
         """The held session of a run, or None."""
         return self._held.get(id(ctx.session))
 
-    async def take(self, ctx: InvocationContext) -> HeldSession:
+    async def take(self, ctx: InvocationContext) -> SessionLease:
         """Hold the session of a run; reentrant for the same run.
 
         Raises SessionBusyError, ConflictError when it was deleted meanwhile, or StoreError.
@@ -98,7 +98,7 @@ class SessionTurns:
             await stack.enter_async_context(self._lifecycle.hold(key))
             await _reload(ctx, key)
             events = self._hold_events(ctx, key)
-            held = HeldSession(ctx.session, stack.pop_all(), events)
+            held = SessionLease(ctx.session, stack.pop_all(), events)
         self._held[id(ctx.session)] = held
         self._watch(held)
         return held
@@ -122,7 +122,7 @@ class SessionTurns:
             return sessions.hold(key, ctx.invocation_id)
         return None
 
-    def _watch(self, held: HeldSession) -> None:
+    def _watch(self, held: SessionLease) -> None:
         """Release the session when its task ends before the agent has started.
 
         ADK calls no hook when it cannot store the message.
@@ -131,12 +131,12 @@ class SessionTurns:
         if task is not None:
             task.add_done_callback(lambda _: self._release_unstarted(held))
 
-    def _release_unstarted(self, held: HeldSession) -> None:
+    def _release_unstarted(self, held: SessionLease) -> None:
         if held.is_started or self._held.pop(id(held.session), None) is None:
             return
         self._begin_release(held)
 
-    def _begin_release(self, held: HeldSession) -> "asyncio.Task[None]":
+    def _begin_release(self, held: SessionLease) -> "asyncio.Task[None]":
         releasing = asyncio.get_running_loop().create_task(held.release())
         self._releasing.add(releasing)
         releasing.add_done_callback(self._releasing.discard)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from acc_ace.cli.chat import Chat, banner, converse, play
 from acc_ace.cli.checks.configuration import check_files_dir, check_names
-from acc_ace.cli.checks.installation import Finding, Status
+from acc_ace.cli.checks.installation import CheckResult, Status
 from acc_ace.cli.line_prompt import line_history, read_line
 from acc_ace.cli.names import APP_NAME, checked_name
 from acc_ace.cli.output import ExitCode, stderr_console, stdout_console
@@ -102,14 +102,14 @@ def _started(settings: Settings, runner: asyncio.Runner) -> Iterator["RunningApp
             runner.run(app.turns.close())
 
 
-def _of_models(settings: Settings) -> Iterable[Finding]:
+def _of_models(settings: Settings) -> Iterable[CheckResult]:
     # Imported late, because it takes seconds unless ADK is loaded, as it is by now.
     from acc_ace.cli.checks.model_checks import check_models  # noqa: PLC0415 — see above
 
     return check_models(settings)
 
 
-def _report_problems(findings: Iterable[Finding]) -> None:
+def _report_problems(findings: Iterable[CheckResult]) -> None:
     """Print invalid settings; `acc-ace doctor` finds more."""
     for finding in findings:
         if finding.status is Status.PROBLEM:

@@ -98,7 +98,7 @@ _NARROWEST = 10
 """Minimum width of a text column, in cells."""
 
 
-class Lines:
+class Paragraphs:
     """Paragraphs, each with one style. Rich alone would not wrap Japanese within a word."""
 
     def __init__(self, *paragraphs: tuple[str, str]) -> None:

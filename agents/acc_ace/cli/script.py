@@ -68,7 +68,7 @@ class _Attachment(BaseModel):
     source: str = ""
 
 
-class _Turn(BaseModel):
+class _ScriptTurn(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     input: str
@@ -83,7 +83,7 @@ class _Mapping(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    turns: list[str | _Turn]
+    turns: list[str | _ScriptTurn]
     documents: list[ScriptedDocument] = Field(default_factory=list)
     name: Any = None
     language: Any = None
@@ -171,8 +171,8 @@ def _refuse_deep_nesting(text: str, name: str) -> None:
             raise InputError(f"script {name} nests deeper than {MAX_DEPTH} levels")
 
 
-def _turn(item: str | _Turn, place: str) -> ScriptedTurn:
-    turn = _Turn(input=item) if isinstance(item, str) else item
+def _turn(item: str | _ScriptTurn, place: str) -> ScriptedTurn:
+    turn = _ScriptTurn(input=item) if isinstance(item, str) else item
     if turn.authority not in _ALLOWED:
         allowed = ", ".join(_ALLOWED)
         raise InputError(f"script {place}: authority '{turn.authority}' is not one of {allowed}")
@@ -194,7 +194,7 @@ def _problem(error: ValidationError) -> str:
 def _place(loc: tuple[int | str, ...]) -> str:
     """'turns.3.authority': counted from one, without internal class names."""
     parts = [str(part + 1) if isinstance(part, int) else part for part in loc]
-    return ".".join(part for part in parts if part not in {"str", _Turn.__name__})
+    return ".".join(part for part in parts if part not in {"str", _ScriptTurn.__name__})
 
 
 def _complaint(place: str, kind: str, message: str) -> str:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from acc_ace.cli.output import Lines, named_values
+from acc_ace.cli.output import Paragraphs, named_values
 from acc_ace.cli.prompt.attachments import AttachmentDesk
 from acc_ace.cli.prompt.rule_commands import (
     added_line,
@@ -60,14 +60,14 @@ def playbook_view(stored: StoredPlaybook) -> RenderableType:
     parts: list[RenderableType] = [title]
     for section in dict.fromkeys(bullet.section for bullet in bullets):
         held = ((item.id, _bullet(item)) for item in bullets if item.section == section)
-        parts += [Lines((section, "underline")), named_values(held)]
+        parts += [Paragraphs((section, "underline")), named_values(held)]
     return Group(*parts)
 
 
-def _value(value: str | list[str] | None) -> Lines:
+def _value(value: str | list[str] | None) -> Paragraphs:
     items = [value] if isinstance(value, str) else (value or [])
     shown = [item for item in items if item]
-    return Lines(*((item, "") for item in shown)) if shown else Lines(("-", "dim"))
+    return Paragraphs(*((item, "") for item in shown)) if shown else Paragraphs(("-", "dim"))
 
 
 def _constraint(text: str, pin: ConstraintPin | None) -> str:
@@ -76,13 +76,13 @@ def _constraint(text: str, pin: ConstraintPin | None) -> str:
     return f"[{pin.id}] {text} ({pin.authority.value}, turn {pin.origin_turn})"
 
 
-def _diff_rows(diff: CcsDiff) -> Iterable[tuple[str, Lines]]:
+def _diff_rows(diff: CcsDiff) -> Iterable[tuple[str, Paragraphs]]:
     for pin in diff.constraints_added:
-        yield "+ constraint", Lines((f"[{pin.id}] {pin.text}", "green"))
+        yield "+ constraint", Paragraphs((f"[{pin.id}] {pin.text}", "green"))
     for release in diff.constraints_released:
         amended = f" -> {release.replaced_by}" if release.replaced_by else ""
         released = (f"[{release.id}] {release.text}{amended}", "red")
-        yield "- constraint", Lines(released, (f"by: {release.quote}", "dim"))
+        yield "- constraint", Paragraphs(released, (f"by: {release.quote}", "dim"))
     if diff.goal_before != diff.goal_after:
         yield "goal", _before_after(diff.goal_before, diff.goal_after)
     for change in diff.changes:
@@ -90,21 +90,21 @@ def _diff_rows(diff: CcsDiff) -> Iterable[tuple[str, Lines]]:
             yield change.field, _before_after(change.before, change.after)
     for repair in diff.repairs:
         detail = f": {repair.detail}" if repair.detail else ""
-        yield "repaired", Lines((f"{repair.field}, {repair.reason}{detail}", "yellow"))
+        yield "repaired", Paragraphs((f"{repair.field}, {repair.reason}{detail}", "yellow"))
 
 
-def _before_after(before: str | list[str] | None, after: str | list[str] | None) -> Lines:
+def _before_after(before: str | list[str] | None, after: str | list[str] | None) -> Paragraphs:
     """Removed and added list items, or the text before and after."""
     old = [before] if isinstance(before, str) else (before or [])
     new = [after] if isinstance(after, str) else (after or [])
     removed = [(f"- {item}", "red") for item in old if item and item not in new]
     added = [(f"+ {item}", "green") for item in new if item and item not in old]
-    return Lines(*removed, *added) if removed or added else Lines(("reordered", "dim"))
+    return Paragraphs(*removed, *added) if removed or added else Paragraphs(("reordered", "dim"))
 
 
-def _bullet(bullet: Bullet) -> Lines:
+def _bullet(bullet: Bullet) -> Paragraphs:
     counters = f"helpful {bullet.helpful} · harmful {bullet.harmful} · neutral {bullet.neutral}"
-    return Lines((bullet.content, ""), (counters, "dim"))
+    return Paragraphs((bullet.content, ""), (counters, "dim"))
 
 
 _COMMAND = re.compile(r"/([A-Za-z?]\w*)(?:\s+(.*))?", re.DOTALL)

@@ -7,7 +7,7 @@ from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.status import Status
 
-from acc_ace.cli.output import Lines, printable, reported
+from acc_ace.cli.output import Paragraphs, printable, reported
 from acc_ace.cli.wrap import StreamWrap
 from acc_ace.core.schemas.report import (
     Answer,
@@ -212,7 +212,7 @@ class TerminalScreen:
 
     def _report(self, text: str, style: str) -> None:
         if self._console.is_terminal:
-            self._console.print(Lines((text, style)))
+            self._console.print(Paragraphs((text, style)))
         else:
             self._console.print(printable(text), soft_wrap=True)
 

@@ -107,7 +107,7 @@ _BEFORE = 0.25
 """Share of the room around the words that goes to what comes before them."""
 
 
-class _Sentence(NamedTuple):
+class _Stretch(NamedTuple):
     start: int
     end: int
     tokens: int
@@ -136,19 +136,19 @@ def excerpt(text: str, terms: Collection[str], budget: int) -> str:
     return f"{CUT_MARK}{inner}{CUT_MARK if tail or inner != cut else ''}"
 
 
-def _sentences(text: str, wanted: frozenset[str]) -> list[_Sentence]:
+def _sentences(text: str, wanted: frozenset[str]) -> list[_Stretch]:
     spans = [match.span() for match in _SENTENCE.finditer(text)]
     held = [wanted.intersection(index_terms(text[start:end]).split()) for start, end in spans]
     counts = Counter(term for terms in held for term in terms)
     return [
-        _Sentence(
+        _Stretch(
             start, end, estimate_tokens(text[start:end]), sum(1 / counts[term] for term in terms)
         )
         for (start, end), terms in zip(spans, held, strict=True)
     ]
 
 
-def _best_stretch(sentences: Sequence[_Sentence], room: int) -> tuple[int | None, int | None]:
+def _best_stretch(sentences: Sequence[_Stretch], room: int) -> tuple[int | None, int | None]:
     """The sentences, first and last, within `room` tokens that are worth most together.
 
     The earliest of equals; one sentence may be longer than the room. (None, None) for no worth.
@@ -169,7 +169,7 @@ def _best_stretch(sentences: Sequence[_Sentence], room: int) -> tuple[int | None
     return found
 
 
-def _grown(sentences: Sequence[_Sentence], first: int, last: int, room: int) -> tuple[int, int]:
+def _grown(sentences: Sequence[_Stretch], first: int, last: int, room: int) -> tuple[int, int]:
     """The stretch with as many whole sentences around it as fit, fewer before than after."""
     left = room - sum(sentence.tokens for sentence in sentences[first : last + 1])
     before = int(left * _BEFORE)

@@ -33,7 +33,7 @@ _NOTHING_SENT: Final = TokenUse()
 
 
 @dataclass
-class Attempt:
+class ModelAttempt:
     """One try. `may_widen` says that a reply cut at its limit is a failure: more room may help."""
 
     model: BaseLlm

@@ -72,7 +72,7 @@ class _Completion(BaseModel):
 
 
 @dataclass
-class _Call:
+class _ToolCall:
     id: str = ""
     name: str = ""
     arguments: str = ""
@@ -86,7 +86,7 @@ class ChatReply:
     _text: list[str] = field(default_factory=list)
     _thought: list[str] = field(default_factory=list)
     _refusal: list[str] = field(default_factory=list)
-    _calls: list[_Call] = field(default_factory=list)
+    _calls: list[_ToolCall] = field(default_factory=list)
     _finish: str = ""
     _usage: _Usage | None = None
     _version: str = ""
@@ -189,7 +189,7 @@ class ChatReply:
         if index > len(self._calls):
             raise ModelOutputError(f"model {self.model} sent tool calls out of order")
         if index == len(self._calls):
-            self._calls.append(_Call())
+            self._calls.append(_ToolCall())
         call, arguments = self._calls[index], delta.function.arguments or ""
         call.id = call.id or delta.id or ""
         call.name = call.name or delta.function.name or ""
@@ -203,7 +203,7 @@ class ChatReply:
         new = bool(delta.id or delta.function.name) or not self._calls
         return len(self._calls) if new else len(self._calls) - 1
 
-    def _arguments(self, call: _Call) -> Json:
+    def _arguments(self, call: _ToolCall) -> Json:
         try:
             arguments = json.loads(call.arguments or "{}")
         except ValueError:

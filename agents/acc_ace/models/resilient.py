@@ -24,7 +24,7 @@ from acc_ace.clock import TimeBudget
 from acc_ace.config import AgentSettings, Role
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import ModelError, ModelOutputError
-from acc_ace.models.attempt import Attempt
+from acc_ace.models.attempt import ModelAttempt
 from acc_ace.models.breaker import Breaker
 from acc_ace.models.failures import MAX_WAIT_S, Failure, NoAnswer
 
@@ -151,8 +151,8 @@ class ResilientLlm(BaseLlm):
             if close := getattr(model, "aclose", None):
                 await close()
 
-    def _attempt(self, model: BaseLlm, tries: "_Tries") -> Attempt:
-        return Attempt(
+    def _attempt(self, model: BaseLlm, tries: "_Tries") -> ModelAttempt:
+        return ModelAttempt(
             model=model,
             role=self.role,
             policy=self.policy,

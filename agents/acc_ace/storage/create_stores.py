@@ -17,7 +17,7 @@ from acc_ace.storage.playbooks.playbook_export_files import PlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.prompt_history import PromptHistory
 from acc_ace.storage.sql_artifacts import ArtifactIndex, SqlArtifactStore
-from acc_ace.storage.sql_database import Database, UnitOfWork
+from acc_ace.storage.sql_database import Database, SqlUnitOfWork
 from acc_ace.storage.sql_directory import SqlSessionDirectory
 from acc_ace.storage.sql_erasure import Files, SqlErasure
 from acc_ace.storage.sql_evidence import SqlEvidenceStore, SqlToolStarts
@@ -66,7 +66,7 @@ class Stores:
     erasure: UserErasure
     """Deletes sessions and users from all of them in one transaction."""
     database: Database
-    unit_of_work: Callable[[], UnitOfWork]
+    unit_of_work: Callable[[], SqlUnitOfWork]
     """Starts a transaction over several stores."""
     close: Callable[[], Awaitable[None]]
     """Closes the database."""
@@ -151,7 +151,7 @@ class SqlStores:
             traces=self.traces,
             erasure=erasure,
             database=self.database,
-            unit_of_work=lambda: UnitOfWork(self.database, after=[self.artifacts.wake]),
+            unit_of_work=lambda: SqlUnitOfWork(self.database, after=[self.artifacts.wake]),
             close=close,
         )
 

@@ -49,7 +49,7 @@ KeptVector = tuple[str, bytes]
 """The id of an artifact and the stored vector of one of its chunks."""
 
 
-class Prepared(NamedTuple):
+class Prefetch(NamedTuple):
     """Vectors read while the query vector was being computed."""
 
     model: int
@@ -96,7 +96,7 @@ class DenseSearch(Protocol[R_contra]):
 
     def prepare(
         self, rows: R_contra, tenant: TenantTotals, lexical: Collection[str]
-    ) -> Prepared | None:
+    ) -> Prefetch | None:
         """Vectors that can be read before the query vector is known; None if none can."""
         ...
 
@@ -108,7 +108,7 @@ class DenseSearch(Protocol[R_contra]):
         lexical: Mapping[str, Document],
         *,
         before: datetime | None,
-        prepared: Prepared | None = None,
+        prepared: Prefetch | None = None,
     ) -> DensePool:
         """The nearest artifacts and their neighbours, with the cosines of `lexical` too."""
         ...

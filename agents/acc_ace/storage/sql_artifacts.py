@@ -26,7 +26,7 @@ from acc_ace.memory.ranking import (
     shortlist,
     term_matches,
 )
-from acc_ace.storage.dense_search import DensePool, DenseSearch, Prepared, QueryVector, asking
+from acc_ace.storage.dense_search import DensePool, DenseSearch, Prefetch, QueryVector, asking
 from acc_ace.storage.sql_artifact_pool import (
     ArtifactRow,
     ArtifactRows,
@@ -56,7 +56,7 @@ class _Found(NamedTuple):
     """The session's newest turn, which is always a candidate."""
     documents: Mapping[str, Document]
     early: Mapping[str, TermMatches]
-    prepared: Prepared | None
+    prepared: Prefetch | None
 
 
 class _Chosen(NamedTuple):

@@ -76,7 +76,7 @@ class AlreadyCommittedError(Exception):
     """The write is in the database already: it was committed, the acknowledgement was lost."""
 
 
-class UnitOfWork:
+class SqlUnitOfWork:
     """Collects writes and commits them in one transaction, in order.
 
     The write that can distinguish a retry from a conflict (the journal's compare-and-swap) comes

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.commit import JournalEntry
 from acc_ace.errors import CorruptStoreError, NotFoundError
-from acc_ace.storage.sql_database import AlreadyCommittedError, Database, UnitOfWork
+from acc_ace.storage.sql_database import AlreadyCommittedError, Database, SqlUnitOfWork
 from acc_ace.storage.sql_rows import Rows, decode, encode, page_size
 from acc_ace.storage.tenant_rows import ensure_tenant
 from acc_ace.turn.journal import check_expected_version, check_next_version
@@ -51,7 +51,7 @@ class SqlJournal:
     async def append(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> None:
         """Append in one transaction; ConflictError unless the newest version is the expected."""
         write = self.append_write(key, entry, expected_version=expected_version)
-        await UnitOfWork(self.database, write).commit()
+        await SqlUnitOfWork(self.database, write).commit()
 
     def append_write(self, key: SessionKey, entry: JournalEntry, *, expected_version: int) -> Write:
         """`append` as the first part of a unit of work.

@@ -14,7 +14,7 @@ from acc_ace.core.schemas.interaction import Interaction, Outcome
 from acc_ace.core.schemas.learning_job import LearningJob, LearningKind
 from acc_ace.core.schemas.reflection import MAX_FEEDBACK, Feedback, Judgement
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
+from acc_ace.turn.learning_step import LearningResult, Roles, curation_context, learn
 from acc_ace.turn.reflection_step import outcome_of, with_feedback
 
 _TRIES_OF_A_TURN = 50
@@ -57,7 +57,7 @@ async def store_feedback(
 
 async def learn_from_feedback(
     container: Container, key: SessionKey, turn: int, given_id: str, *, roles: Roles
-) -> Lesson | None:
+) -> LearningResult | None:
     """Reflect on a turn again with stored feedback; None when that was done already.
 
     The feedback is marked learned once the Reflector has answered. Raises NotFoundError, also

@@ -42,7 +42,7 @@ from acc_ace.turn.structured_call import (
 
 __all__ = [
     "Learned",
-    "Lesson",
+    "LearningResult",
     "Roles",
     "TurnOutcome",
     "apply_batch",
@@ -82,7 +82,7 @@ class Roles:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LearningResult:
     """The result of a learning cycle; `learned` is None when there was nothing to commit."""
 
     reflected: StructuredResult[Reflection]
@@ -127,7 +127,7 @@ async def learn(
     context: CurationContext,
     max_rounds: int = 1,
     once: IdempotentCommit | None = None,
-) -> Lesson:
+) -> LearningResult:
     """The whole cycle for one turn: reflect, tag, propose, apply; at most one commit.
 
     `once` makes the commit idempotent under a job's id; it is skipped when the log has that id
@@ -147,7 +147,7 @@ async def learn(
     )
     reflection = reflected.value
     if reflection is None:
-        return Lesson(reflected, StructuredResult(value=None), None)
+        return LearningResult(reflected, StructuredResult(value=None), None)
     tags = _tagging(reflection, outcome, context)
     proposed = await propose_deltas(
         reflection,
@@ -161,7 +161,7 @@ async def learn(
     learned = await _commit(
         store, scope, _both(tags, lambda now: curate(now, batch, context)), once
     )
-    return Lesson(reflected, proposed, learned if learned.curated.records else None)
+    return LearningResult(reflected, proposed, learned if learned.curated.records else None)
 
 
 async def propose_deltas(

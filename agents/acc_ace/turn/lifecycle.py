@@ -27,7 +27,7 @@ from acc_ace.core.schemas.qualification import QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.errors import InputError, StoreError
-from acc_ace.turn.ports import Database, HeldEvents
+from acc_ace.turn.ports import HeldEvents, Transactions
 from acc_ace.turn.rule_service import with_user_rules
 from acc_ace.turn.spending import beside_replay
 from acc_ace.turn.steps import compress, qualify, recall
@@ -51,7 +51,7 @@ class TurnLifecycle:
     def __init__(self, container: Container) -> None:
         self._container = container
 
-    def is_over(self, database: Database) -> bool:
+    def is_over(self, database: Transactions) -> bool:
         """Whether the stores use this database, so that one transaction can cover both."""
         return self._container.database is database
 

@@ -21,7 +21,7 @@ from acc_ace.unit_of_work import Write
 T = TypeVar("T")
 
 
-class Database(Protocol):
+class Transactions(Protocol):
     """Runs a transaction as one function, over rows, on a worker thread. Raises StoreError."""
 
     async def read(self, work: Callable[[Any], T]) -> T:

@@ -185,7 +185,7 @@ class TurnRecord:
         self.start = replace(self.start, feedback=feedback)
 
 
-class TurnRequest(NamedTuple):
+class TurnOptions(NamedTuple):
     """The caller's options for a turn."""
 
     listener: Listener | None = None
@@ -200,18 +200,18 @@ class TurnRecords:
         self._running: dict[SessionKey, TurnRecord] = {}
         # Per task, since several turns may wait for one session at the same time, and per session,
         # since a background task started by a tool inherits it and may run other sessions' turns.
-        self._requested: ContextVar[tuple[SessionKey, TurnRequest] | None] = ContextVar(
+        self._requested: ContextVar[tuple[SessionKey, TurnOptions] | None] = ContextVar(
             "turn_request", default=None
         )
 
-    def request(self, key: SessionKey, request: TurnRequest) -> None:
+    def request(self, key: SessionKey, request: TurnOptions) -> None:
         """Set the options of the session's turn that the current task runs."""
         self._requested.set((key, request))
 
-    def requested(self, key: SessionKey) -> TurnRequest:
+    def requested(self, key: SessionKey) -> TurnOptions:
         """The options of the session's turn that the current task runs."""
-        session, request = self._requested.get() or (None, TurnRequest())
-        return request if session == key else TurnRequest()
+        session, request = self._requested.get() or (None, TurnOptions())
+        return request if session == key else TurnOptions()
 
     def begin(
         self, key: SessionKey, invocation_id: str, *, held: HeldEvents | None = None

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from acc_ace.ext.lab.recall.corpus import Corpus, Passage, Question
+from acc_ace.ext.lab.recall.corpus import Corpus, CorpusPassage, Question
 from bench.evidence_reach import CONTENDERS, ask_all, row
 
 _TOPICS = ("harbour", "library", "stadium", "bakery", "museum", "station")
@@ -15,7 +15,7 @@ def corpus() -> Corpus:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     said = [f"The {name} opens at {hour} o'clock." for hour, name in enumerate(_TOPICS, start=6)]
     passages = [
-        Passage(f"D1:{at}", f"Ann: {text}", at, "1", at, "Ann", start + timedelta(minutes=at))
+        CorpusPassage(f"D1:{at}", f"Ann: {text}", at, "1", at, "Ann", start + timedelta(minutes=at))
         for at, text in enumerate(said, start=1)
     ]
     questions = [

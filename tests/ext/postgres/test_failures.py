@@ -15,7 +15,7 @@ from acc_ace.ext.postgres.schema import Connection
 from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
-from acc_ace.storage.sql_database import UnitOfWork
+from acc_ace.storage.sql_database import SqlUnitOfWork
 from acc_ace.storage.sql_evidence import SqlEvidenceStore
 from acc_ace.storage.sql_journal import SqlJournal
 from acc_ace.storage.sql_rows import on_connection
@@ -282,7 +282,7 @@ async def test_a_unit_of_work_whose_answer_was_lost_is_committed_once(url: str) 
     await database.check()
     database.lose = True
     write = journal.append_write(KEY, entry(1), expected_version=0)
-    await UnitOfWork(database, write, evidence.record_write(KEY, interaction(1))).commit()
+    await SqlUnitOfWork(database, write, evidence.record_write(KEY, interaction(1))).commit()
     assert not database.lose
     assert list(await journal.history(KEY)) == [entry(1)]
     assert await evidence.last(KEY) == interaction(1)

@@ -5,10 +5,10 @@ import numpy as np
 from acc_ace.ext.survivor.exploration import MOST_PLACES, ExplorationMap, outlook
 from acc_ace.ext.survivor.planner import Belief, plan_steps
 from acc_ace.ext.survivor.world import Observation, World
-from acc_ace.ext.survivor.world_rules import ACTIONS, CREATURES, Rules, Sizes
+from acc_ace.ext.survivor.world_rules import ACTIONS, CREATURES, Sizes, WorldRules
 
 SIZES = Sizes(creatures=0, regrowth=30)
-RULES = Rules.drawn(5)
+RULES = WorldRules.drawn(5)
 BELIEFS = {kind: Belief(nature) for kind, nature in RULES.natures.items()}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from acc_ace.ext.survivor.survival import DIRECTIONS, MOST_STEPS, Plan
 from acc_ace.ext.survivor.world import World
-from acc_ace.ext.survivor.world_rules import KINDS, SIGNS, Rules
+from acc_ace.ext.survivor.world_rules import KINDS, SIGNS, WorldRules
 from schemas.limits import Limits
 from tests.ext.survivor.obedient_llm import ObedientLlm
 from tests.ext.survivor.surroundings import LivedWorld, rules, thinker, tick
@@ -138,4 +138,4 @@ async def test_signs_that_order_to_break_rules_get_no_action_past_them() -> None
 
 
 def _world(seed: int) -> LivedWorld:
-    return LivedWorld(World(Rules.drawn(seed)), seed)
+    return LivedWorld(World(WorldRules.drawn(seed)), seed)

@@ -12,7 +12,7 @@ from acc_ace.ext.survivor.memory_manager import MOST_SAID, MemoryManager, meta_n
 from acc_ace.ext.survivor.policy_model import beliefs_of
 from acc_ace.ext.survivor.survival import AlertUpdate, Plan, StepRecord
 from acc_ace.ext.survivor.world import World
-from acc_ace.ext.survivor.world_rules import CREATURES, KINDS, Nature, Rules
+from acc_ace.ext.survivor.world_rules import CREATURES, KINDS, Nature, WorldRules
 from config import Settings
 from schemas.artifact import Artifact, ArtifactKind
 from schemas.base import Authority, SessionKey
@@ -23,7 +23,7 @@ AT = datetime(2026, 1, 5, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def before() -> Outlook:
-    world = World(Rules.drawn(7))
+    world = World(WorldRules.drawn(7))
     observation, _ = world.reset(seed=7)
     ground = ExplorationMap(world.sizes)
     ground.observe(observation)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from acc_ace.ext.survivor.policy_model import PolicyLlm
 from acc_ace.ext.survivor.world import World
-from acc_ace.ext.survivor.world_rules import CREATURES, Rules
+from acc_ace.ext.survivor.world_rules import CREATURES, WorldRules
 from schemas.bullet import Bullet
 from tests.ext.survivor.surroundings import LivedWorld, bullet, rules, thinker, tick
 
@@ -12,7 +12,7 @@ MOST_TICKS = 20
 VERBS = {"food": "eat", "water": "drink", "remedy": "heal", "danger": "avoid"}
 
 
-def lessons(world: Rules) -> list[Bullet]:
+def lessons(world: WorldRules) -> list[Bullet]:
     """All that there is to know of a world."""
     things = [
         f'Asked about "{kind}", choose {VERBS[held]}.' for kind, held in world.natures.items()
@@ -25,7 +25,7 @@ def lessons(world: Rules) -> list[Bullet]:
 
 async def steps_lived(seed: int, bullets: Sequence[Bullet]) -> int:
     """Steps of a life of at most MOST_TICKS ticks."""
-    world, pins = LivedWorld(World(Rules.drawn(seed)), seed), rules("Never move onto lava.")
+    world, pins = LivedWorld(World(WorldRules.drawn(seed)), seed), rules("Never move onto lava.")
     mind = thinker(PolicyLlm(), bullets=12)
     for _ in range(MOST_TICKS):
         done, turn = await tick(mind, world, "in sight: whatever", pins, bullets)
@@ -38,6 +38,6 @@ async def steps_lived(seed: int, bullets: Sequence[Bullet]) -> int:
 
 
 async def test_with_the_natures_in_its_playbook_it_lives_twice_as_long() -> None:
-    known = [await steps_lived(seed, lessons(Rules.drawn(seed))) for seed in range(4)]
+    known = [await steps_lived(seed, lessons(WorldRules.drawn(seed))) for seed in range(4)]
     unknown = [await steps_lived(seed, []) for seed in range(4)]
     assert sum(known) >= 2 * sum(unknown), (known, unknown)

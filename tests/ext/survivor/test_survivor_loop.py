@@ -17,12 +17,12 @@ from pydantic import PrivateAttr
 from acc_ace import Container, build_container
 from acc_ace.errors import InputError, ModelUnavailable, StoreError
 from acc_ace.ext.embedded.prompt_context import Call
-from acc_ace.ext.survivor.loop import RunOptions, Survivor, run_episodes
+from acc_ace.ext.survivor.loop import LoopOptions, Survivor, run_episodes
 from acc_ace.ext.survivor.policy_model import PolicyLlm
 from acc_ace.ext.survivor.snapshots import SettingsPort
 from acc_ace.ext.survivor.survival import LoopSnapshot
 from acc_ace.ext.survivor.world import Observation, World
-from acc_ace.ext.survivor.world_rules import Rules, Sizes
+from acc_ace.ext.survivor.world_rules import Sizes, WorldRules
 from config import Settings
 from schemas.artifact import RecallQuery
 from schemas.base import PlaybookScope
@@ -38,12 +38,12 @@ def settings(folder: Path, **more: Any) -> Settings:
 
 def gentle(seed: int) -> World:
     """A world in which beginners live long enough to be watched."""
-    return World(Rules.drawn(seed), Sizes(life=200, harm=9, bite=6, burn=9))
+    return World(WorldRules.drawn(seed), Sizes(life=200, harm=9, bite=6, burn=9))
 
 
 async def lived(
     container: Container,
-    options: RunOptions,
+    options: LoopOptions,
     *,
     into: list[LoopSnapshot] | None = None,
     **more: Any,
@@ -79,7 +79,7 @@ class Recording(PolicyLlm):
 async def test_a_run_is_the_same_in_two_fresh_stores(tmp_path: Path) -> None:
     runs = []
     for name in ("one", "two"):
-        options = RunOptions(seed=3, episodes=2, ticks=15)
+        options = LoopOptions(seed=3, episodes=2, ticks=15)
         runs.append([each async for each in run_episodes(settings(tmp_path / name), options)])
     first, second = map(plain, runs)
     assert first == second
@@ -100,7 +100,7 @@ async def test_each_tick_is_one_commit_and_at_most_one_transaction(tmp_path: Pat
         return await write(work)
 
     container.database.write = counted  # type: ignore[method-assign]
-    options, counts = RunOptions(seed=3, ticks=30), []
+    options, counts = LoopOptions(seed=3, ticks=30), []
     async for snapshot in Survivor(container, options, world_of=gentle).run():
         head = await container.journal.head(options.key(1))
         assert head is not None
@@ -115,7 +115,7 @@ async def test_each_tick_is_one_commit_and_at_most_one_transaction(tmp_path: Pat
 async def test_a_life_that_was_cut_off_between_act_and_commit_goes_on_as_if_it_had_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, killed: int
 ) -> None:
-    options = RunOptions(seed=5, ticks=14)
+    options = LoopOptions(seed=5, ticks=14)
     whole = await lived(build_container(settings(tmp_path / "whole")), options, world_of=gentle)
     container = build_container(settings(tmp_path / "cut"))
     record_write = container.evidence.record_write
@@ -146,7 +146,7 @@ CHILD = """
 import asyncio, os, sys
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.ext.survivor.loop import RunOptions, Survivor
+from acc_ace.ext.survivor.loop import LoopOptions, Survivor
 from tests.ext.survivor.test_survivor_loop import gentle
 
 async def main():
@@ -157,7 +157,7 @@ async def main():
             os.kill(os.getpid(), 9)
         return record_write(key, interaction)
     container.evidence.record_write = dies
-    survivor = Survivor(container, RunOptions(seed=5, ticks=14), world_of=gentle)
+    survivor = Survivor(container, LoopOptions(seed=5, ticks=14), world_of=gentle)
     async for snapshot in survivor.run():
         print(snapshot.tick, flush=True)
 
@@ -176,7 +176,7 @@ async def test_a_killed_process_leaves_the_state_before_its_tick(tmp_path: Path)
         check=False,
     )
     assert (child.returncode, child.stdout.split()) == (-9, list("123456")), child.stderr
-    options = RunOptions(seed=5, ticks=14)
+    options = LoopOptions(seed=5, ticks=14)
     container = build_container(settings(tmp_path / "cut"))
     after = await lived(container, options, world_of=gentle)
     whole = await lived(build_container(settings(tmp_path / "whole")), options, world_of=gentle)
@@ -188,7 +188,7 @@ async def test_logs_end_with_their_episode_and_its_note_is_recalled_in_the_next(
     tmp_path: Path,
 ) -> None:
     container, model = build_container(settings(tmp_path)), Recording()
-    options = RunOptions(seed=1, episodes=2, ticks=12)
+    options = LoopOptions(seed=1, episodes=2, ticks=12)
     await lived(container, options, models={"generator": model}, world_of=gentle)
     logs = [str(asked["logs"]) for asked in model.prompts]
     starts = [_begins(asked) for asked in model.prompts]
@@ -223,10 +223,10 @@ class Broken(World):
 
 
 async def test_an_exception_in_the_world_costs_the_rest_of_its_tick(tmp_path: Path) -> None:
-    container, options = build_container(settings(tmp_path)), RunOptions(seed=4, ticks=10)
+    container, options = build_container(settings(tmp_path)), LoopOptions(seed=4, ticks=10)
     Broken.failures = 0
     snapshots = await lived(
-        container, options, world_of=lambda s: Broken(Rules.drawn(s), gentle(s).sizes)
+        container, options, world_of=lambda s: Broken(WorldRules.drawn(s), gentle(s).sizes)
     )
     failed = [each for each in snapshots if any(s.status == "failed" for s in each.steps)]
     assert len(failed) == 1
@@ -241,7 +241,7 @@ async def test_an_exception_in_the_world_costs_the_rest_of_its_tick(tmp_path: Pa
 async def test_a_silent_thinker_is_replaced_by_the_fallback_plan(tmp_path: Path) -> None:
     container, model = build_container(settings(tmp_path)), ScriptedLlm()
     model.on("generator", ModelUnavailable("generator: 503"))
-    snapshots = await lived(container, RunOptions(seed=4, ticks=5), models={"generator": model})
+    snapshots = await lived(container, LoopOptions(seed=4, ticks=5), models={"generator": model})
     assert all(any("503" in text for text in each.warnings) for each in snapshots)
     assert all(any(step.done for step in each.steps) for each in snapshots)
     await container.close()
@@ -250,7 +250,7 @@ async def test_a_silent_thinker_is_replaced_by_the_fallback_plan(tmp_path: Path)
 async def test_models_that_cannot_teach_cost_their_lessons_only(tmp_path: Path) -> None:
     container, model = build_container(settings(tmp_path)), ScriptedLlm()
     model.on("reflector", ModelUnavailable("reflector: 503"))
-    options = RunOptions(seed=1, ticks=12)
+    options = LoopOptions(seed=1, ticks=12)
     snapshots = await lived(container, options, models={"reflector": model})
     assert snapshots[-1].over
     assert any("503" in text for each in snapshots for text in each.warnings)
@@ -263,7 +263,7 @@ async def test_settings_are_taken_up_by_the_next_tick_and_a_plan_moves_the_thres
 ) -> None:
     container, port = build_container(settings(tmp_path)), SettingsPort()
     seen = []
-    options = RunOptions(seed=4, ticks=4)
+    options = LoopOptions(seed=4, ticks=4)
     async for snapshot in Survivor(container, options, port=port, world_of=gentle).run():
         seen.append((snapshot.threshold, len(snapshot.logs) <= 5))
         port.change(danger_threshold=0.4, exploration=0.0, log_detail="brief")
@@ -274,7 +274,7 @@ async def test_settings_are_taken_up_by_the_next_tick_and_a_plan_moves_the_thres
 
 
 async def test_a_listener_that_fails_ends_the_run_with_its_tick_committed(tmp_path: Path) -> None:
-    container, options = build_container(settings(tmp_path)), RunOptions(seed=4, ticks=6)
+    container, options = build_container(settings(tmp_path)), LoopOptions(seed=4, ticks=6)
 
     def full(snapshot: LoopSnapshot) -> None:
         if snapshot.tick == 3:
@@ -290,12 +290,14 @@ async def test_a_listener_that_fails_ends_the_run_with_its_tick_committed(tmp_pa
 
 
 async def test_a_changed_world_is_refused_instead_of_lived_wrongly(tmp_path: Path) -> None:
-    container, options = build_container(settings(tmp_path)), RunOptions(seed=4, ticks=20)
+    container, options = build_container(settings(tmp_path)), LoopOptions(seed=4, ticks=20)
     async for snapshot in Survivor(container, options, world_of=gentle).run():
         if snapshot.tick == 4:
             break
     with pytest.raises(InputError, match="cannot be lived again"):
-        await lived(container, options, world_of=lambda s: World(Rules.drawn(s), Sizes(steps=5)))
+        await lived(
+            container, options, world_of=lambda s: World(WorldRules.drawn(s), Sizes(steps=5))
+        )
     await container.close()
 
 
@@ -305,4 +307,4 @@ async def test_a_changed_world_is_refused_instead_of_lived_wrongly(tmp_path: Pat
 )
 def test_a_run_that_cannot_be_is_refused(wrong: dict[str, int], said: str) -> None:
     with pytest.raises(InputError, match=said):
-        RunOptions(**wrong)  # type: ignore[arg-type]
+        LoopOptions(**wrong)  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from acc_ace.ext.survivor.loop import RunOptions
+from acc_ace.ext.survivor.loop import LoopOptions
 from acc_ace.ext.survivor.world_rules import Sizes
 from bench.survivor_curious import ARMS, fewer
 from bench.survivor_curious import live as find_out
@@ -39,7 +39,7 @@ def test_a_difference_is_found_where_it_begins(runs: list[list[str]], said: str)
 
 
 async def test_prompts_of_both_calls_are_those_that_the_store_has() -> None:
-    ticks, _ = await live_long(RunOptions(seed=3, episodes=12, ticks=12), 12)
+    ticks, _ = await live_long(LoopOptions(seed=3, episodes=12, ticks=12), 12)
     assert len(ticks) == 12
     assert all(500 < tick.both_calls <= PROMPT for tick in ticks)
     assert {tick.calls == 2 for tick in ticks} == {True, False}

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from acc_ace import build_container
 from acc_ace.ext.survivor.cli.watched_run import watched
-from acc_ace.ext.survivor.loop import RunOptions, Survivor
+from acc_ace.ext.survivor.loop import LoopOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import runs_folder
 from acc_ace.ext.survivor.snapshots import SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
@@ -55,7 +55,7 @@ class Watched:
 @asynccontextmanager
 async def live(folder: Path, *, seed: int = 4, **settings: Any) -> AsyncIterator[Watched]:
     chosen = Settings(data_dir=folder, serve_web_interface=False, **settings)
-    options, people = RunOptions(seed=seed, ticks=40), Console(file=StringIO())
+    options, people = LoopOptions(seed=seed, ticks=40), Console(file=StringIO())
     runs_folder(folder).mkdir(parents=True)
     writer = SnapshotWriter(runs_folder(folder) / f"{options.run}.jsonl")
     container = build_container(chosen)

@@ -20,8 +20,8 @@ from acc_ace.ext.survivor.world_rules import (
     SIGNS,
     TERRAIN,
     Nature,
-    Rules,
     Sizes,
+    WorldRules,
     action_of,
 )
 from tests.fakes.examples import examples
@@ -61,20 +61,20 @@ def walked(world: World, steps: int, seed: int, *, boldness: float = 1.0) -> lis
 
 
 def test_gymnasium_accepts_the_world() -> None:
-    check_env(World(Rules.drawn(0)), skip_render_check=True)
+    check_env(World(WorldRules.drawn(0)), skip_render_check=True)
 
 
 @settings(max_examples=examples(fast=10, soak=60))
 @given(seed=st.integers(0, 2**31), steps=actions)
 def test_the_same_seed_and_actions_give_the_same_life(seed: int, steps: list[int]) -> None:
-    rules = Rules.drawn(seed % 7)
+    rules = WorldRules.drawn(seed % 7)
     assert lived(World(rules), seed, steps) == lived(World(rules), seed, steps)
 
 
 @settings(max_examples=examples(fast=10, soak=60))
 @given(seed=st.integers(0, 2**31), steps=actions, side=st.integers(24, 40))
 def test_no_life_leaves_the_bounds(seed: int, steps: list[int], side: int) -> None:
-    world = World(Rules.drawn(seed % 7), Sizes(side=side, places=5))
+    world = World(WorldRules.drawn(seed % 7), Sizes(side=side, places=5))
     observation, _ = world.reset(seed=seed)
     for action in steps:
         assert world.observation_space.contains(observation)
@@ -86,8 +86,8 @@ def test_no_life_leaves_the_bounds(seed: int, steps: list[int], side: int) -> No
 @given(seed=st.integers(0, 2**31), steps=actions)
 def test_natures_show_only_when_they_are_felt(seed: int, steps: list[int]) -> None:
     """Two worlds that differ in their natures alone look the same until something is used."""
-    rules = Rules.drawn(1)
-    other = Rules(natures=Rules.drawn(2).natures, hunter=rules.hunter)
+    rules = WorldRules.drawn(1)
+    other = WorldRules(natures=WorldRules.drawn(2).natures, hunter=rules.hunter)
     assert other.natures != rules.natures
     unused = [action for action in steps if ACTIONS[action] != "use"]
     assert lived(World(rules), seed, unused) == lived(World(other), seed, unused)
@@ -97,7 +97,7 @@ def test_natures_show_only_when_they_are_felt(seed: int, steps: list[int]) -> No
 @given(seed=st.integers(0, 2**31), boldness=st.sampled_from([0.0, 1.0]))
 def test_every_bite_is_announced_two_steps_ahead(seed: int, boldness: float) -> None:
     """By day and by night: seen approaching in two observations, first from afar."""
-    world = World(Rules.drawn(seed), Sizes(life=ENDLESS, creatures=6))
+    world = World(WorldRules.drawn(seed), Sizes(life=ENDLESS, creatures=6))
     ground, approaches = ExplorationMap(world.sizes), list[dict[tuple[int, int], str]]()
     for observation, *_, info in walked(world, 300, seed, boldness=boldness):
         for hit in info["hits"]:
@@ -124,7 +124,7 @@ def _chase(approaches: list[dict[tuple[int, int], str]], kind: str) -> list[int]
 def test_hunters_bite_and_the_harmless_never_do() -> None:
     bites = set()
     for seed in range(6):
-        rules = Rules.drawn(seed)
+        rules = WorldRules.drawn(seed)
         life = walked(World(rules, Sizes(life=ENDLESS, creatures=6)), 200, seed)
         hits = {hit.kind for *_, info in life for hit in info["hits"]} & set(CREATURES)
         assert hits <= {rules.hunter}
@@ -133,7 +133,7 @@ def test_hunters_bite_and_the_harmless_never_do() -> None:
 
 
 def test_no_creature_enters_the_safe_area_where_life_comes_back() -> None:
-    world = World(Rules.drawn(0), Sizes(creatures=8, life=12, night_sight=6))
+    world = World(WorldRules.drawn(0), Sizes(creatures=8, life=12, night_sight=6))
     observation, _ = world.reset(seed=0)
     lives = []
     for _ in range(18):
@@ -177,7 +177,7 @@ def _used(world: World) -> Step:
 def test_a_touch_does_what_the_nature_says(
     nature: Nature, sizes: Sizes, felt: dict[str, int]
 ) -> None:
-    world = World(Rules(natures=dict.fromkeys(KINDS, nature)), sizes)
+    world = World(WorldRules(natures=dict.fromkeys(KINDS, nature)), sizes)
     *_, info = _used(world)
     touch = info["touch"]
     changes = {name: points for name, points in touch._asdict().items() if name != "kind"}
@@ -185,7 +185,7 @@ def test_a_touch_does_what_the_nature_says(
 
 
 def test_what_is_used_grows_back_at_its_place() -> None:
-    world = World(Rules.drawn(0), Sizes(life=ENDLESS, regrowth=5, creatures=0))
+    world = World(WorldRules.drawn(0), Sizes(life=ENDLESS, regrowth=5, creatures=0))
     observation, *_, info = _used(world)
     sight = world.sizes.sight
     kinds = []
@@ -197,7 +197,7 @@ def test_what_is_used_grows_back_at_its_place() -> None:
 
 def test_lava_burns_and_says_so() -> None:
     for seed in range(40):
-        world = World(Rules.drawn(0), Sizes(creatures=0))
+        world = World(WorldRules.drawn(0), Sizes(creatures=0))
         world.reset(seed=seed)
         for _ in range(16):
             observation, *_, info = step(world, "north")
@@ -212,23 +212,23 @@ def test_lava_burns_and_says_so() -> None:
 def test_signs_are_told_when_they_are_in_sight_and_hold_no_nature() -> None:
     told = {
         text
-        for *_, info in walked(World(Rules.drawn(4), Sizes(life=ENDLESS)), 300, 4)
+        for *_, info in walked(World(WorldRules.drawn(4), Sizes(life=ENDLESS)), 300, 4)
         for text in info["signs"]
     }
     assert told <= set(SIGNS)
     assert len(told) >= 4
-    one = World(Rules.drawn(0), signs=["Here."])
+    one = World(WorldRules.drawn(0), signs=["Here."])
     assert {text for *_, info in walked(one, 1, 0) for text in info["signs"]} <= {"Here."}
 
 
 def test_hunger_and_thirst_end_a_life() -> None:
-    world = World(Rules.drawn(0), Sizes(food=5, water=5, life=3, creatures=0))
+    world = World(WorldRules.drawn(0), Sizes(food=5, water=5, life=3, creatures=0))
     world.reset(seed=0)
     assert [step(world, "wait")[2] for _ in range(8)] == [False] * 7 + [True]
 
 
 def test_a_world_ends_after_its_steps_and_nights_fall() -> None:
-    world = World(Rules.drawn(0), Sizes(steps=4, day=2, night=1))
+    world = World(WorldRules.drawn(0), Sizes(steps=4, day=2, night=1))
     world.reset(seed=0)
     life = [step(world, "wait") for _ in range(4)]
     assert [over for *_, over, _ in life] == [False, False, False, True]
@@ -240,7 +240,7 @@ def test_a_world_ends_after_its_steps_and_nights_fall() -> None:
 
 @pytest.mark.parametrize("action", [-1, len(ACTIONS)])
 def test_an_action_that_is_none_is_refused(action: int) -> None:
-    world = World(Rules.drawn(0))
+    world = World(WorldRules.drawn(0))
     world.reset(seed=0)
     with pytest.raises(InputError, match=f"from 0 to 5, not .*{action}"):
         world.step(np.int64(action))
@@ -248,11 +248,11 @@ def test_an_action_that_is_none_is_refused(action: int) -> None:
 
 def test_a_world_without_room_says_so() -> None:
     with pytest.raises(InputError, match="side 12 has no room for 160 things"):
-        World(Rules.drawn(0), Sizes(side=12, places=16)).reset(seed=0)
+        World(WorldRules.drawn(0), Sizes(side=12, places=16)).reset(seed=0)
 
 
 def test_which_kinds_harm_is_drawn_anew_and_how_many_is_not() -> None:
-    drawn = [Rules.drawn(seed) for seed in range(30)]
+    drawn = [WorldRules.drawn(seed) for seed in range(30)]
     dangers = [
         frozenset(k for k, n in rules.natures.items() if n is Nature.DANGER) for rules in drawn
     ]
@@ -263,12 +263,12 @@ def test_which_kinds_harm_is_drawn_anew_and_how_many_is_not() -> None:
 
 def test_rules_name_every_kind_and_a_hunter() -> None:
     with pytest.raises(ValidationError, match="each of cone, cube"):
-        Rules(natures={"cone": Nature.FOOD})
+        WorldRules(natures={"cone": Nature.FOOD})
     with pytest.raises(ValidationError, match="Input should be 'wolf' or 'crow'"):
-        Rules.model_validate({"natures": Rules.drawn(0).natures, "hunter": "bear"})
+        WorldRules.model_validate({"natures": WorldRules.drawn(0).natures, "hunter": "bear"})
 
 
 def test_seeds_lay_out_different_worlds() -> None:
-    world = World(Rules.drawn(0))
+    world = World(WorldRules.drawn(0))
     views = {str(world.reset(seed=seed)[0]["things"].tolist()) for seed in range(5)}
     assert len(views) == 5

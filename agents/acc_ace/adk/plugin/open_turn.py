@@ -28,7 +28,7 @@ from acc_ace.core.schemas.report import AnswerChunk, ToolStarted, TurnEvent, Wai
 from acc_ace.core.text.similarity import content_words
 from acc_ace.turn.observer import Listener, TurnObserver
 from acc_ace.turn.ports import HeldEvents
-from acc_ace.turn.turn_record import TurnRecord, TurnRequest, TurnStart
+from acc_ace.turn.turn_record import TurnOptions, TurnRecord, TurnStart
 
 _TOOLS_OF_ADK = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})
 
@@ -172,7 +172,7 @@ def run_name(ctx: InvocationContext | CallbackContext) -> RunName:
 def new_turn(
     ctx: InvocationContext,
     listener: Listener | None,
-    request: TurnRequest,
+    request: TurnOptions,
     held: HeldEvents | None,
 ) -> OpenTurn:
     """A new turn, before its first event; the app's listener and the caller's hear it."""

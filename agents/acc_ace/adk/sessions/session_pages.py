@@ -15,7 +15,7 @@ from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
 
 
-class HeldSession(NamedTuple):
+class StoredSession(NamedTuple):
     """A session as ADK's service stores it, without its events."""
 
     session: str
@@ -40,7 +40,7 @@ class SessionPages(Protocol):
 
     async def sessions(
         self, tenant: Tenant, *, limit: int, after: str | None
-    ) -> Sequence[HeldSession]:
+    ) -> Sequence[StoredSession]:
         """A page of sessions by name; `after` ended the previous page."""
         ...
 
@@ -70,13 +70,14 @@ class SqlSessionPages:
 
     async def sessions(
         self, tenant: Tenant, *, limit: int, after: str | None
-    ) -> Sequence[HeldSession]:
+    ) -> Sequence[StoredSession]:
         """A page of sessions by name."""
         found = await self._database.read(
             lambda rows: read_page(rows, tenant, limit=limit, after=after or "")
         )
         return [
-            HeldSession(row.key.session, row.created_at, row.updated_at, row.state) for row in found
+            StoredSession(row.key.session, row.created_at, row.updated_at, row.state)
+            for row in found
         ]
 
     async def events(
@@ -107,12 +108,12 @@ class ServiceSessionPages:
 
     async def sessions(
         self, tenant: Tenant, *, limit: int, after: str | None
-    ) -> Sequence[HeldSession]:
+    ) -> Sequence[StoredSession]:
         """A page of sessions by name."""
         found = await self._service.list_sessions(app_name=tenant.app, user_id=tenant.user)
         later = [session for session in found.sessions if after is None or session.id > after]
         return [
-            HeldSession(
+            StoredSession(
                 session.id,
                 session.last_update_time,
                 session.last_update_time,

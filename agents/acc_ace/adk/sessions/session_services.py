@@ -7,13 +7,13 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.turn.ports import Database
+from acc_ace.turn.ports import Transactions
 
 NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)
 """Loads a session and its state alone."""
 
 
-def is_beside(sessions: BaseSessionService, database: Database) -> bool:
+def is_beside(sessions: BaseSessionService, database: Transactions) -> bool:
     """Whether a service keeps sessions in that database: one transaction deletes them too."""
     return isinstance(sessions, SqlSessionService) and sessions.database is database
 

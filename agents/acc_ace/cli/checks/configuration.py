@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from pydantic import BaseModel
 
-from acc_ace.cli.checks.installation import Finding, note, ok, problem
+from acc_ace.cli.checks.installation import CheckResult, note, ok, problem
 from acc_ace.cli.checks.storage import why_inaccessible
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
@@ -21,7 +21,7 @@ _NEAR = 0.7
 """Minimum similarity, 0 to 1, of a suggested name, without the common prefix."""
 
 
-def check_names(names: Iterable[str]) -> Iterator[Finding]:
+def check_names(names: Iterable[str]) -> Iterator[CheckResult]:
     """Report unknown names with our prefix: they would be ignored silently."""
     known = setting_names()
     leaves = [name for name in known if not any(each.startswith(f"{name}__") for each in known)]
@@ -37,7 +37,7 @@ def setting_names() -> tuple[str, ...]:
     return tuple(f"{_PREFIX}{name.upper()}" for name in _names(Settings))
 
 
-def check_agent_dir(settings: Settings) -> Finding:
+def check_agent_dir(settings: Settings) -> CheckResult:
     """Whether the configured folder contains the ADK app."""
     if settings.agent_dir is None:
         return ok("agent_dir", "none: an installed package serves its own app")
@@ -51,7 +51,7 @@ def check_agent_dir(settings: Settings) -> Finding:
     )
 
 
-def check_files_dir(settings: Settings) -> Finding:
+def check_files_dir(settings: Settings) -> CheckResult:
     """Whether the folder of the read_file tool exists and can be accessed."""
     folder = settings.files_dir
     if folder is None:
@@ -66,7 +66,7 @@ def check_files_dir(settings: Settings) -> Finding:
     )
 
 
-def check_tools(settings: Settings) -> Iterator[Finding]:
+def check_tools(settings: Settings) -> Iterator[CheckResult]:
     """Whether the user's own tools can be loaded; they are not called."""
     for name in settings.tools:
         module, separator, function = name.partition(":")
@@ -84,7 +84,7 @@ def check_tools(settings: Settings) -> Iterator[Finding]:
             yield _loaded(name)
 
 
-def check_mcp(settings: Settings) -> Finding:
+def check_mcp(settings: Settings) -> CheckResult:
     """Whether the MCP servers file is valid and MCP is installed."""
     path = settings.mcp_servers
     if path is None:
@@ -104,7 +104,7 @@ def check_mcp(settings: Settings) -> Finding:
     return ok("mcp", f"{len(servers)} servers in {path}")
 
 
-def check_address(settings: Settings) -> Iterator[Finding]:
+def check_address(settings: Settings) -> Iterator[CheckResult]:
     """Whether the server may bind its address and the port is free."""
     host, port = settings.host, settings.port
     if not _loopback(host) and not settings.auth_tokens:
@@ -151,7 +151,7 @@ def _findable(module: str) -> bool:
         return False
 
 
-def _loaded(name: str) -> Finding:
+def _loaded(name: str) -> CheckResult:
     fix = "fix the module, or name one of its functions in ACC_ACE_TOOLS"
     try:
         from acc_ace.adk.tools import load_tool  # noqa: PLC0415 - the other checks run without ADK

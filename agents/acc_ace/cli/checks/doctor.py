@@ -16,7 +16,7 @@ from acc_ace.cli.checks.configuration import (
     check_tools,
 )
 from acc_ace.cli.checks.installation import (
-    Finding,
+    CheckResult,
     Status,
     check_adk,
     check_python,
@@ -34,7 +34,7 @@ from acc_ace.cli.checks.model_checks import (
 )
 from acc_ace.cli.checks.playbook_room import check_playbooks
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
-from acc_ace.cli.output import ExitCode, Lines, json_line, stdout_console
+from acc_ace.cli.output import ExitCode, Paragraphs, json_line, stdout_console
 from acc_ace.config import Settings, load_settings, names_set
 from acc_ace.errors import ConfigError
 
@@ -52,7 +52,7 @@ def run_doctor(*, as_json: bool, online: bool) -> ExitCode:
     return ExitCode.FAILED if problems else ExitCode.OK
 
 
-def examine(*, online: bool) -> Iterator[Finding]:
+def examine(*, online: bool) -> Iterator[CheckResult]:
     """All findings, in the order in which to fix them."""
     yield check_python()
     yield check_adk()
@@ -67,7 +67,7 @@ def examine(*, online: bool) -> Iterator[Finding]:
     yield from _with_settings(settings, online=online)
 
 
-def _with_settings(settings: Settings, *, online: bool) -> Iterable[Finding]:
+def _with_settings(settings: Settings, *, online: bool) -> Iterable[CheckResult]:
     yield check_agent_dir(settings)
     yield check_data_dir(settings)
     yield check_disk(settings)
@@ -86,7 +86,7 @@ def _with_settings(settings: Settings, *, online: bool) -> Iterable[Finding]:
     yield from check_address(settings)
 
 
-def _print(findings: Sequence[Finding], problems: int, console: Console) -> None:
+def _print(findings: Sequence[CheckResult], problems: int, console: Console) -> None:
     table = Table.grid(padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column(no_wrap=True)
@@ -94,7 +94,7 @@ def _print(findings: Sequence[Finding], problems: int, console: Console) -> None
     for item in findings:
         reported = [(item.detail, "")] + ([(f"fix: {item.fix}", "bold")] if item.fix else [])
         table.add_row(
-            Text(item.status.value, style=_STYLE[item.status]), item.check, Lines(*reported)
+            Text(item.status.value, style=_STYLE[item.status]), item.check, Paragraphs(*reported)
         )
     console.print(table)
     console.print("no problems found" if not problems else f"{problems} to fix")

@@ -18,7 +18,7 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of a check; `fix` is empty when there is nothing to fix."""
 
     check: str
@@ -27,19 +27,19 @@ class Finding:
     fix: str = ""
 
 
-def ok(check: str, detail: str) -> Finding:
+def ok(check: str, detail: str) -> CheckResult:
     """A finding without a problem."""
-    return Finding(check, Status.OK, detail)
+    return CheckResult(check, Status.OK, detail)
 
 
-def note(check: str, detail: str, fix: str = "") -> Finding:
+def note(check: str, detail: str, fix: str = "") -> CheckResult:
     """A finding that works but is worth knowing."""
-    return Finding(check, Status.NOTE, detail, fix)
+    return CheckResult(check, Status.NOTE, detail, fix)
 
 
-def problem(check: str, detail: str, fix: str) -> Finding:
+def problem(check: str, detail: str, fix: str) -> CheckResult:
     """A finding that does not work; `fix` says what to do."""
-    return Finding(check, Status.PROBLEM, detail, fix)
+    return CheckResult(check, Status.PROBLEM, detail, fix)
 
 
 PYTHON = (3, 11)
@@ -49,7 +49,9 @@ ADK_SERIES = "2.13."
 """The tested ADK series; a test compares it with pyproject.toml."""
 
 
-def check_python(running: tuple[int, int] = (sys.version_info[0], sys.version_info[1])) -> Finding:
+def check_python(
+    running: tuple[int, int] = (sys.version_info[0], sys.version_info[1]),
+) -> CheckResult:
     """Whether this Python is new enough."""
     shown = f"Python {running[0]}.{running[1]}"
     if running >= PYTHON:
@@ -57,7 +59,7 @@ def check_python(running: tuple[int, int] = (sys.version_info[0], sys.version_in
     return problem("python", f"{shown} is too old", "install Python 3.11 or newer")
 
 
-def check_adk(installed: str | None = None) -> Finding:
+def check_adk(installed: str | None = None) -> CheckResult:
     """Whether the installed ADK is of the tested series."""
     try:
         found = installed or version("google-adk")
@@ -70,7 +72,7 @@ def check_adk(installed: str | None = None) -> Finding:
     )
 
 
-def check_sqlite() -> Finding:
+def check_sqlite() -> CheckResult:
     """Whether this SQLite has full-text search."""
     shown = f"SQLite {sqlite3.sqlite_version}"
     try:

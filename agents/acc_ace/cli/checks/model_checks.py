@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 
-from acc_ace.cli.checks.installation import Finding, note, ok, problem
+from acc_ace.cli.checks.installation import CheckResult, note, ok, problem
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, block_name, google_credentials
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
@@ -22,7 +22,7 @@ _TOOL_FORMS = {
 }
 
 
-def check_keys(settings: Settings) -> Iterator[Finding]:
+def check_keys(settings: Settings) -> Iterator[CheckResult]:
     """Report which credentials are set."""
     google = google_credentials()
     if google is None:
@@ -37,7 +37,7 @@ def check_keys(settings: Settings) -> Iterator[Finding]:
     yield ok("openai_key", "present" if present else "absent (needed by some 'openai/…' endpoints)")
 
 
-def check_models(settings: Settings) -> Iterator[Finding]:
+def check_models(settings: Settings) -> Iterator[CheckResult]:
     """Whether each agent's model and fallback are known and usable."""
     for role in _roles(settings):
         yield _check_model(role, settings)
@@ -47,7 +47,7 @@ def check_models(settings: Settings) -> Iterator[Finding]:
             yield _check_name(f"{role} fallback", setting, fallback, settings)
 
 
-def check_guard(settings: Settings) -> Finding:
+def check_guard(settings: Settings) -> CheckResult:
     """What happens to a tool call that breaks a rule, and who finds it."""
     mode = settings.guard
     if mode == "off":
@@ -65,7 +65,7 @@ def _roles(settings: Settings) -> tuple[Role, ...]:
     return (*ROLES, "guard") if has_judge(settings) else ROLES
 
 
-def check_embedder(settings: Settings) -> Finding:
+def check_embedder(settings: Settings) -> CheckResult:
     """Whether the embedder is known and usable; nothing is loaded or contacted."""
     name = settings.embedder.model
     if not name:
@@ -84,7 +84,7 @@ def check_embedder(settings: Settings) -> Finding:
     return ok("embedder", f"{name} ({where[semantic.kind(name)]})")
 
 
-def check_gemini_answers(settings: Settings) -> Iterator[Finding]:
+def check_gemini_answers(settings: Settings) -> Iterator[CheckResult]:
     """Send a test request to each Gemini model in use; needs the network."""
     names = dict.fromkeys(settings.model_name(role) for role in _roles(settings))
     gemini = [name for name in names if _kind(name) == "gemini"]
@@ -94,7 +94,7 @@ def check_gemini_answers(settings: Settings) -> Iterator[Finding]:
         yield _ask(name)
 
 
-def check_tool_calls(settings: Settings) -> Finding:
+def check_tool_calls(settings: Settings) -> CheckResult:
     """Ask the Generator's OpenAI-compatible endpoint to call a tool; needs that endpoint."""
     name = settings.model_name("generator")
     if _kind(name) != "openai-compatible":
@@ -112,7 +112,7 @@ def check_tool_calls(settings: Settings) -> Finding:
     return problem("tools", can, f"set ACC_ACE_OPENAI_TOOLS={form}")
 
 
-def _check_model(role: Role, settings: Settings) -> Finding:
+def _check_model(role: Role, settings: Settings) -> CheckResult:
     setting = f"ACC_ACE_{block_name(role).upper()}__MODEL"
     name = settings.model_name(role)
     found = _check_name(role, setting, name, settings)
@@ -124,7 +124,7 @@ def _check_model(role: Role, settings: Settings) -> Finding:
         return problem(role, str(error), "change that setting")
 
 
-def _check_name(check: str, setting: str, name: str, settings: Settings) -> Finding:
+def _check_name(check: str, setting: str, name: str, settings: Settings) -> CheckResult:
     try:
         kind = kind_of(name)
     except ConfigError as error:
@@ -145,7 +145,7 @@ def _kind(name: str) -> Kind | None:
         return None  # Reported by check_models.
 
 
-def _ask(name: str) -> Finding:
+def _ask(name: str) -> CheckResult:
     try:
         reach_gemini(name, timeout_s=_ANSWER_S)
     except Exception as error:  # noqa: BLE001 — whatever the client raises is the finding

@@ -9,7 +9,7 @@ from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
-from acc_ace.cli.checks.installation import Finding, note, ok
+from acc_ace.cli.checks.installation import CheckResult, note, ok
 from acc_ace.config import Settings
 from acc_ace.core.playbook.refine.refine_plan import MAKES_ROOM, OVER_BUDGET
 from acc_ace.errors import ConfigError, StoreError
@@ -32,7 +32,7 @@ _FIX = (
 )
 
 
-def check_playbooks(settings: Settings) -> Iterator[Finding]:
+def check_playbooks(settings: Settings) -> Iterator[CheckResult]:
     """Whether bullets were archived to make room. Database errors have their own finding."""
     try:
         bullets, archived = _read(settings)

@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import quote
 
-from acc_ace.cli.checks.installation import Finding, note, ok, problem
+from acc_ace.cli.checks.installation import CheckResult, note, ok, problem
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError, StoreError
 from acc_ace.hooks import STORES, only
@@ -24,7 +24,7 @@ _WAIT_S = 2.0
 """Seconds to wait for a database locked by another process."""
 
 
-def check_data_dir(settings: Settings) -> Finding:
+def check_data_dir(settings: Settings) -> CheckResult:
     """Whether the data directory is writable or can be created."""
     if settings.store == "memory":
         return note(
@@ -37,7 +37,7 @@ def check_data_dir(settings: Settings) -> Finding:
     return _check_folder(settings.data_dir.absolute())
 
 
-def _check_folder(path: Path) -> Finding:
+def _check_folder(path: Path) -> CheckResult:
     if (unseen := why_inaccessible(path)) is not None:
         detail = f"{path} cannot be accessed: {unseen}"
         return problem("data_dir", detail, "grant this user access, or change ACC_ACE_DATA_DIR")
@@ -55,7 +55,7 @@ def _check_folder(path: Path) -> Finding:
     return ok("data_dir", f"{path}, created at the first turn")
 
 
-def check_disk(settings: Settings, *, enough: int = ENOUGH_BYTES) -> Finding:
+def check_disk(settings: Settings, *, enough: int = ENOUGH_BYTES) -> CheckResult:
     """Whether the disk of the data directory has enough free space."""
     free = shutil.disk_usage(_nearest(settings.data_dir.absolute())).free
     shown = f"{free / 1024**2:,.0f} MiB free"
@@ -68,7 +68,7 @@ def check_disk(settings: Settings, *, enough: int = ENOUGH_BYTES) -> Finding:
     )
 
 
-def check_databases(settings: Settings) -> Iterator[Finding]:
+def check_databases(settings: Settings) -> Iterator[CheckResult]:
     """Whether the databases open and are intact."""
     if settings.store == "memory":
         return
@@ -83,7 +83,7 @@ def check_databases(settings: Settings) -> Iterator[Finding]:
         yield _check_database(path)
 
 
-def _check_postgres(settings: Settings) -> Finding:
+def _check_postgres(settings: Settings) -> CheckResult:
     """Whether the server answers with our schema; an empty database gets the schema."""
     try:
         database = only(STORES, "ACC_ACE_STORE=postgres").open_database(
@@ -102,7 +102,7 @@ async def _ask(*questions: Callable[[], Awaitable[None]]) -> None:
         await question()
 
 
-def _check_database(path: Path) -> Finding:
+def _check_database(path: Path) -> CheckResult:
     uri = f"file:{quote(str(path.absolute()))}?mode=ro"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as connection:
@@ -120,7 +120,7 @@ def _check_database(path: Path) -> Finding:
     return ok("database", f"{path.name} is intact, schema version {version}")
 
 
-def _complaint(error: StoreError) -> Finding:
+def _complaint(error: StoreError) -> CheckResult:
     """Split a store error, 'problem; fix', into a finding."""
     detail, _, fix = str(error).partition("; ")
     return problem("database", detail, fix or _RESTORE)

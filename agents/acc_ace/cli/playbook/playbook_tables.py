@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from acc_ace.cli.output import Lines, printable
+from acc_ace.cli.output import Paragraphs, printable
 from acc_ace.core.playbook.delta_log import BulletHistory
 from acc_ace.core.playbook.lesson_index import Hit
 from acc_ace.core.playbook.playbook_service import PlaybookEdit
@@ -25,7 +25,7 @@ def diff_view(lines: Sequence[str], first: int, second: int) -> RenderableType:
     title = Text(f"playbook version {first} → {second}", "dim")
     if not lines:
         return Group(title, Text("no differences"))
-    return Group(title, *(Lines((line, _COLOURS.get(line[:1], ""))) for line in lines))
+    return Group(title, *(Paragraphs((line, _COLOURS.get(line[:1], ""))) for line in lines))
 
 
 def hits_view(hits: Sequence[Hit]) -> RenderableType:
@@ -84,7 +84,7 @@ def records_view(records: Sequence[DeltaRecord]) -> RenderableType:
             record.kind.value,
             record.bullet_id or "-",
             Text(record.status.value, _STATUS[record.status]),
-            Lines((_change(record), ""), *_why(record)),
+            Paragraphs((_change(record), ""), *_why(record)),
         )
     return table
 
@@ -99,23 +99,23 @@ def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> Renderable
         Text(f"proposed {when(record.created_at)}{_whence(record)}", "dim"),
     ]
     if record.before is not None:
-        parts.append(Lines((f"- {record.before.content}", "red")))
+        parts.append(Paragraphs((f"- {record.before.content}", "red")))
     operation = record.operation
     if operation is not None and operation.content:
-        parts.append(Lines((f"+ {operation.content}", "green")))
-    parts += [Lines(line) for line in _why(record)]
+        parts.append(Paragraphs((f"+ {operation.content}", "green")))
+    parts += [Paragraphs(line) for line in _why(record)]
     if operation is not None and operation.source_ids:
         parts.append(Text(f"merges: {', '.join(operation.source_ids)}"))
-    parts += [Lines((f"against [{bullet.id}] {bullet.content}", "")) for bullet in against]
+    parts += [Paragraphs((f"against [{bullet.id}] {bullet.content}", "")) for bullet in against]
     return Group(*parts)
 
 
 def edit_view(done: PlaybookEdit, *, said: str = "") -> RenderableType:
     """The change, the result of each operation, and the current version."""
-    rows: list[RenderableType] = [Lines((said, ""))] if said else []
+    rows: list[RenderableType] = [Paragraphs((said, ""))] if said else []
     rows += [_result(result) for result in done.results]
     rows += [
-        Lines((f"left to make room: [{bullet.bullet_id}] {bullet.content}", "yellow"))
+        Paragraphs((f"left to make room: [{bullet.bullet_id}] {bullet.content}", "yellow"))
         for bullet in done.left
     ]
     return Group(*rows, Text(f"playbook version {done.stored.version}", "dim"))
@@ -126,11 +126,11 @@ def steps_view(steps: Sequence[RefineStep]) -> RenderableType:
     parts: list[RenderableType] = []
     for step in steps:
         if step.source_ids:
-            parts.append(Lines((f"~ [{step.bullet_id}] {step.content}", "yellow")))
+            parts.append(Paragraphs((f"~ [{step.bullet_id}] {step.content}", "yellow")))
             sources = zip(step.source_ids, step.source_contents, strict=False)
-            parts += [Lines((f"  - [{source}] {text}", "red")) for source, text in sources]
+            parts += [Paragraphs((f"  - [{source}] {text}", "red")) for source, text in sources]
         else:
-            parts.append(Lines((f"- [{step.bullet_id}] {step.content}", "red")))
+            parts.append(Paragraphs((f"- [{step.bullet_id}] {step.content}", "red")))
         parts.append(Text(f"    {step.kind.value.lower()}: {step.reason}", "dim"))
     return Group(*parts)
 
@@ -157,10 +157,10 @@ def _id(bullet: Bullet) -> Text:
     return Text(bullet.id, "bold")
 
 
-def _said(bullet: Bullet) -> Lines:
+def _said(bullet: Bullet) -> Paragraphs:
     counts = f"{bullet.section} · helpful {bullet.helpful} · harmful {bullet.harmful}"
     pinned = " · pinned" if bullet.pinned else ""
-    return Lines((bullet.content, ""), (f"{counts} · neutral {bullet.neutral}{pinned}", "dim"))
+    return Paragraphs((bullet.content, ""), (f"{counts} · neutral {bullet.neutral}{pinned}", "dim"))
 
 
 def _origin(bullet: Bullet) -> Text:

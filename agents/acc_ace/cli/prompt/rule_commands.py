@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from acc_ace.cli.output import Lines, named_values
+from acc_ace.cli.output import Paragraphs, named_values
 from acc_ace.core.gates.commands import Forget, Pin, parse_command
 from acc_ace.core.gates.consent_notes import question_text
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, RuleScope
@@ -19,8 +19,8 @@ def rules_view(state: CommittedState) -> RenderableType:
     title = Text(f"{number} rule{'' if number == 1 else 's'} after turn {state.turn}", "dim")
     if not state.pins and not state.questions:
         return Group(title, Text("none yet: /rule TEXT makes one"))
-    rows = [(pin.id, Lines(*_rule(pin))) for pin in state.pins]
-    rows += [(asked, Lines((text, "yellow"))) for asked, text in _questions(state)]
+    rows = [(pin.id, Paragraphs(*_rule(pin))) for pin in state.pins]
+    rows += [(asked, Paragraphs((text, "yellow"))) for asked, text in _questions(state)]
     return Group(title, named_values(rows))
 
 

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 
 from acc_ace.cli.names import find_session, require_app
-from acc_ace.cli.output import Lines, json_line, printable, stdout_console
+from acc_ace.cli.output import Paragraphs, json_line, printable, stdout_console
 from acc_ace.clock import SystemClock
 from acc_ace.config import load_settings
 from acc_ace.core.schemas.cost import NEWEST, SessionCost
@@ -45,7 +45,7 @@ def cost_view(cost: SessionCost) -> RenderableType:
     priced = f"each turn at the prices of its time; the price table is of {cost.prices_as_of}"
     ceiling = "" if today.ceiling_usd is None else f" of ${today.ceiling_usd:g}"
     return Group(
-        Lines(
+        Paragraphs(
             (f"session {cost.session}: {cost.cost}; replaying it: at least {cost.replay}", ""),
             (f"less than replay {_since(cost)}", ""),
             (f"today (UTC): {today.spent}{ceiling}", ""),

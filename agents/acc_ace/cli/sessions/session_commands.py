@@ -10,7 +10,7 @@ from rich.text import Text
 from acc_ace.adk.turn_report import reported_constraints, reported_questions
 from acc_ace.bootstrap import build_container
 from acc_ace.cli.names import checked_name, find_session, require_app
-from acc_ace.cli.output import Lines, json_line, named_values, printable, stdout_console
+from acc_ace.cli.output import Paragraphs, json_line, named_values, printable, stdout_console
 from acc_ace.cli.prompt.rule_commands import (
     added_line,
     lifted_line,
@@ -92,7 +92,7 @@ def run_rules(
     if as_json:
         print(json_line({**key._asdict(), **_rules_of(state)}))
     else:
-        said = (Lines((line, "")) for line in changed)
+        said = (Paragraphs((line, "")) for line in changed)
         stdout_console().print(Group(_title(key), *said, rules_view(state)))
 
 
@@ -174,7 +174,7 @@ def _sessions_view(found: Sessions) -> RenderableType:
     return named_values(
         (
             printable(key.session),
-            Lines(
+            Paragraphs(
                 (entry.state.ccs.semantic_gist or "-", ""),
                 (
                     f"user {key.user} · turn {entry.state.turn} · {len(entry.state.pins)} rules · "

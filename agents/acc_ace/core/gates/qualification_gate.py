@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from acc_ace.core.gates.screening import Rules, utc, verdict
+from acc_ace.core.gates.screening import RuleScreen, utc, verdict
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, Recall
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState
@@ -80,7 +80,7 @@ def screen(
     The newest turn of this session and `mandatory` ids need no judgement if they pass the rules.
     Content is examined up to the maximum length that any stage is shown.
     """
-    rules = Rules(
+    rules = RuleScreen(
         key=key,
         pins=state.pins,
         now=now,

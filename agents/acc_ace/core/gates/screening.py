@@ -110,7 +110,7 @@ class Rejection(NamedTuple):
     detail: str
 
 
-class Rules:
+class RuleScreen:
     """Checks the candidates of one recall one by one, best first.
 
     A candidate is compared with the better ones that passed, so `reject` must be called once for
@@ -213,7 +213,7 @@ def screened(
     What contradicts a rule is rejected, and shown all the same as a quotation with the rule beside
     it; what is rejected for another reason is not shown. `max_tokens` bounds one artifact.
     """
-    rules = Rules(key=key, pins=pins, now=now, seen_tokens=max_tokens)
+    rules = RuleScreen(key=key, pins=pins, now=now, seen_tokens=max_tokens)
     shown: list[Artifact] = []
     rejected: list[QualificationVerdict] = []
     for artifact in artifacts:

@@ -15,7 +15,7 @@ from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook, StoredP
 from acc_ace.errors import ConflictError, NotFoundError
 
 
-class Piece(NamedTuple):
+class BulletJson(NamedTuple):
     """A bullet's canonical JSON, with the value it was made from as cache key."""
 
     bullet: Bullet
@@ -23,7 +23,7 @@ class Piece(NamedTuple):
     number: int
 
 
-Pieces = Mapping[str, Piece]
+Pieces = Mapping[str, BulletJson]
 """The pieces of a playbook by bullet id, in order."""
 
 _NONE: Pieces = {}
@@ -31,11 +31,11 @@ _NONE: Pieces = {}
 
 def pieces_of(playbook: Playbook, known: Pieces = _NONE) -> Pieces:
     """The canonical JSON of each bullet; reused from `known` if the bullet is identical."""
-    pieces: dict[str, Piece] = {}
+    pieces: dict[str, BulletJson] = {}
     for bullet in playbook.bullets:
         piece = known.get(bullet.id)
         if piece is None or piece.bullet is not bullet:
-            piece = Piece(bullet, _canonical(bullet), id_number(bullet.id))
+            piece = BulletJson(bullet, _canonical(bullet), id_number(bullet.id))
         pieces[bullet.id] = piece
     return pieces
 
@@ -50,7 +50,7 @@ def pieces_after(pieces: Pieces, playbook: Playbook, records: Iterable[DeltaReco
             return pieces_of(playbook, changed)
         if record.after is not None:
             bullet = record.after
-            changed[bullet.id] = Piece(bullet, _canonical(bullet), id_number(bullet.id))
+            changed[bullet.id] = BulletJson(bullet, _canonical(bullet), id_number(bullet.id))
         elif record.bullet_id is not None:
             changed.pop(record.bullet_id, None)
     return changed

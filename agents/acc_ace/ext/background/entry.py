@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _COMMANDS: Final = {"": ("acc_ace.ext.background.commands",)}
 
 
-class Entry:
+class BackgroundEntry:
     """The hooks `learning` and `commands`."""
 
     builds_on = ("postgres",)
@@ -45,4 +45,4 @@ class Entry:
         return _COMMANDS.get(group, ())
 
 
-ENTRY: Final = Entry()
+ENTRY: Final = BackgroundEntry()

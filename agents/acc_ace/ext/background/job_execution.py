@@ -15,7 +15,7 @@ from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ModelError, ModelOutputError, NotFoundError
 from acc_ace.ext.background.learning_budget import Meter
 from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
-from acc_ace.turn.learning_step import Lesson, Roles, curation_context, learn
+from acc_ace.turn.learning_step import LearningResult, Roles, curation_context, learn
 from acc_ace.turn.reflection_step import TurnOutcome, outcome_of
 from acc_ace.turn.spending import Metered
 from acc_ace.turn.structured_call import Completion, Reply
@@ -75,7 +75,7 @@ class Learner:
 
     async def _lesson(
         self, job: LearningJob, once: IdempotentCommit, roles: Roles
-    ) -> Lesson | None:
+    ) -> LearningResult | None:
         """The whole cycle; None when the turn no longer exists."""
         container, settings = self._container, self._container.settings
         if job.kind is LearningKind.FEEDBACK:
@@ -169,7 +169,7 @@ def _metered(roles: Roles, meter: Meter, used: dict[str, dict[str, TokenUse]]) -
     return replace(roles, reflector=reflector, curator=curator)
 
 
-def _outcome_of(lesson: Lesson) -> LearningOutcome:
+def _outcome_of(lesson: LearningResult) -> LearningOutcome:
     if lesson.learned is None:
         return LearningOutcome(outcome="learned")
     ends = [result.status for result in lesson.learned.curated.results]

@@ -7,7 +7,7 @@ from acc_ace.container import Container
 from acc_ace.core.schemas.artifact import Artifact, DocumentPart, StoredDocument
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.errors import NotFoundError, StoreError
-from acc_ace.ext.documents.document_parts import Version, document_key, version_in
+from acc_ace.ext.documents.document_parts import Edition, document_key, version_in
 from acc_ace.memory.artifact_store import ArtifactListing, ArtifactStore
 from acc_ace.memory.ranking import ANY_DOCUMENT
 
@@ -41,7 +41,7 @@ async def read_document(
     Raises NotFoundError for a document that memory does not hold, StoreError.
     """
     listing = artifacts_to_list(container.artifacts)
-    chosen: Version | None = None
+    chosen: Edition | None = None
     async for version, first in versions(listing, tenant, document=document_key(name)):
         chosen = version
         described = await _described(container.artifacts, tenant, version, first)
@@ -75,7 +75,7 @@ async def versions(
     *,
     document: str | None = None,
     after: str | None = None,
-) -> AsyncIterator[tuple[Version, DocumentPart]]:
+) -> AsyncIterator[tuple[Edition, DocumentPart]]:
     """Each version that memory holds something of, with its first part there.
 
     Takes one look at the store for each, however many parts they have.
@@ -108,7 +108,7 @@ def document_lock(
 
 
 async def _described(
-    store: ArtifactStore, tenant: Tenant, version: Version, place: DocumentPart
+    store: ArtifactStore, tenant: Tenant, version: Edition, place: DocumentPart
 ) -> StoredDocument | None:
     """The stored parts of a version; None if it was removed meanwhile."""
     first = await store.get(tenant, version.part_id(1))

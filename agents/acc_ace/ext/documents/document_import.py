@@ -22,8 +22,8 @@ from acc_ace.errors import ConflictError, InputError, InputTooLargeError
 from acc_ace.ext.documents.document_catalog import artifacts_to_list, document_lock, versions
 from acc_ace.ext.documents.document_files import DocumentSource, decode
 from acc_ace.ext.documents.document_parts import (
+    Edition,
     Part,
-    Version,
     part_artifact,
     parts_of,
     version_of,
@@ -91,7 +91,7 @@ class _Reading(NamedTuple):
     digest: str
 
     @property
-    def version(self) -> Version:
+    def version(self) -> Edition:
         source = self.source
         how = (source.form, source.encoding, source.lenient, self.limits.part_tokens)
         return version_of(source.name, self.digest, *how)
@@ -182,7 +182,7 @@ async def _count(reading: _Reading) -> int:
     return count
 
 
-async def _parts_if_whole(store: ArtifactStore, tenant: Tenant, version: Version) -> int | None:
+async def _parts_if_whole(store: ArtifactStore, tenant: Tenant, version: Edition) -> int | None:
     """The number of parts when memory holds every one of them."""
     first = await store.get(tenant, version.part_id(1))
     if first is None or first.document is None:
@@ -192,7 +192,7 @@ async def _parts_if_whole(store: ArtifactStore, tenant: Tenant, version: Version
     return parts if last is not None else None
 
 
-async def _remove_others(container: Container, tenant: Tenant, kept: Version) -> int:
+async def _remove_others(container: Container, tenant: Tenant, kept: Edition) -> int:
     removed = 0
     listing = artifacts_to_list(container.artifacts)
     async for version, _ in versions(listing, tenant, document=kept.document):

@@ -91,7 +91,7 @@ _AFTER_COLON = ";"
 """The character after ':', so that it sorts after all ids with a prefix."""
 
 
-class Version(NamedTuple):
+class Edition(NamedTuple):
     """One version of one document, as encoded in ids."""
 
     document: str
@@ -130,18 +130,18 @@ def document_key(name: str) -> str:
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def version_of(name: str, digest: str, *how: object) -> Version:
+def version_of(name: str, digest: str, *how: object) -> Edition:
     """The version of a document: its bytes, and how they are read and cut."""
     seed = "\n".join(map(str, (digest, *how)))
-    return Version(document_key(name), hashlib.sha256(seed.encode()).hexdigest()[:16])
+    return Edition(document_key(name), hashlib.sha256(seed.encode()).hexdigest()[:16])
 
 
-def version_in(artifact_id: str) -> Version | None:
+def version_in(artifact_id: str) -> Edition | None:
     """The version that an id names, or None when it is no id of a part."""
     if not artifact_id.startswith(ANY_DOCUMENT):
         return None
     pieces = artifact_id.split(":")
-    return Version(pieces[1], pieces[2]) if len(pieces) == 4 else None
+    return Edition(pieces[1], pieces[2]) if len(pieces) == 4 else None
 
 
 def parts_of(
@@ -157,7 +157,7 @@ def parts_of(
 
 
 def part_artifact(
-    part: Part, place: DocumentPart, version: Version, tenant: Tenant, *, at: datetime
+    part: Part, place: DocumentPart, version: Edition, tenant: Tenant, *, at: datetime
 ) -> Artifact:
     """The artifact of a part. It is data of a document: it can set no rule."""
     return Artifact(

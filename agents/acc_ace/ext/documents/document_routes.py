@@ -69,7 +69,7 @@ class DocumentPage(BaseModel):
     next_after: str | None = Field(description="`after` of the next page; null on the last one.")
 
 
-class PartView(BaseModel):
+class DocumentPartView(BaseModel):
     """A chunk of a document, as recall returns it."""
 
     artifact_id: str
@@ -82,7 +82,7 @@ class PartView(BaseModel):
 class PartPage(BaseModel):
     """A page of a document's chunks."""
 
-    items: list[PartView]
+    items: list[DocumentPartView]
     parts: int = Field(description="Chunks of the whole document.")
     next_after: int | None = Field(description="`after` of the next page; null on the last one.")
 
@@ -143,7 +143,7 @@ async def get_parts(
         found = await read_document(context.container, tenant, name, limit=limit, after_part=after)
     places = [(part, part.document) for part in found]
     items = [
-        PartView(
+        DocumentPartView(
             artifact_id=part.artifact_id,
             part=place.part,
             record=place.record,

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 _COMMANDS: Final = {"memory": ("acc_ace.ext.documents.documents",)}
 
 
-class Entry:
+class DocumentsEntry:
     """The hooks `commands` and `routers`."""
 
     def commands(self, group: str) -> Sequence[str]:
@@ -22,4 +22,4 @@ class Entry:
         return (router,)
 
 
-ENTRY: Final = Entry()
+ENTRY: Final = DocumentsEntry()

@@ -7,7 +7,7 @@ from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.embedded.phrases import NOTE
 
 
-class Entry:
+class EmbeddedEntry:
     """The hook `models`."""
 
     def build(self, name: str) -> EmbeddedLlm | None:
@@ -21,4 +21,4 @@ class Entry:
         return answer.rstrip().endswith(tuple(NOTE.values()))
 
 
-ENTRY: Final = Entry()
+ENTRY: Final = EmbeddedEntry()

@@ -22,7 +22,7 @@ from acc_ace.ext.embedded.speech_acts import (
 )
 from acc_ace.ext.embedded.superseded_facts import names_subject
 from acc_ace.ext.embedded.text_match import Fact, asked_kinds, best_facts, holds_kind, terms_of
-from acc_ace.ext.embedded.views import Evidence
+from acc_ace.ext.embedded.views import ArtifactView
 
 _MARK = re.compile(
     r"(?:^|(?<=[\s:：;；,、。.]))(?:\(?(?P<n>[1-9])[).）.、](?!\d)|(?P<c>[①②③④⑤⑥⑦⑧⑨])|[-•・]\s)\s*",
@@ -202,7 +202,7 @@ def _has_substance(sentence: str) -> bool:
     )
 
 
-def references(query: str, artifacts: Sequence[Evidence]) -> list[str]:
+def references(query: str, artifacts: Sequence[ArtifactView]) -> list[str]:
     """Artifacts by id with what they say about the query, best first.
 
     Code carries earlier references, and quotes the artifacts where a sentence of them fits.
@@ -210,7 +210,7 @@ def references(query: str, artifacts: Sequence[Evidence]) -> list[str]:
     wanted, kinds = terms_of(query), asked_kinds(query)
     gists = {item.id: _gist_of_artifact(item, query) for item in artifacts}
 
-    def worth(artifact: Evidence) -> float:
+    def worth(artifact: ArtifactView) -> float:
         gist = gists[artifact.id]
         bonus = 2.0 if kinds and holds_kind(gist, kinds) else 0.0
         return len(terms_of(gist) & wanted) + bonus
@@ -224,7 +224,7 @@ def references(query: str, artifacts: Sequence[Evidence]) -> list[str]:
     return within(fresh.values(), _REFERENCE_TOKENS)
 
 
-def _gist_of_artifact(artifact: Evidence, query: str) -> str:
+def _gist_of_artifact(artifact: ArtifactView, query: str) -> str:
     """An artifact's gist about the query; '' for a turn that only has an order or a rule.
 
     A rule in force is among the constraints; a released one is no fact any more.

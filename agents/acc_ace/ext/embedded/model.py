@@ -27,7 +27,7 @@ from acc_ace.ext.embedded.roles.generator import generate
 from acc_ace.ext.embedded.roles.reflector import reflect
 from acc_ace.ext.embedded.speech_acts import is_greeting
 from acc_ace.ext.embedded.text_match import terms_of
-from acc_ace.ext.embedded.views import Evidence, evidence_of, state_of, turn_input_of
+from acc_ace.ext.embedded.views import ArtifactView, evidence_of, state_of, turn_input_of
 from acc_ace.models.response_shape import (
     SET_MODEL_RESPONSE,
     answers_by_tool,
@@ -62,7 +62,7 @@ def judge(inputs: Mapping[str, object]) -> RelevanceBatch:
 
 
 def _decision(
-    item: Evidence, wanted: frozenset[str], goal: frozenset[str], reasons: tuple[str, str]
+    item: ArtifactView, wanted: frozenset[str], goal: frozenset[str], reasons: tuple[str, str]
 ) -> RelevanceDecision:
     terms = terms_of(item.content)
     shared = terms & wanted

@@ -21,7 +21,7 @@ from acc_ace.core.text.rules.rule_detection import detect_rules
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.ext.embedded.gist import facts_of, listed_options, said_and_answered
 from acc_ace.ext.embedded.phrases import Language, say
-from acc_ace.ext.embedded.prompt_parts import Prompt, ToolReply, read_inputs
+from acc_ace.ext.embedded.prompt_parts import PromptParts, ToolReply, read_inputs
 from acc_ace.ext.embedded.relations import find_relations, latest
 from acc_ace.ext.embedded.roles.compressor import offered_options
 from acc_ace.ext.embedded.superseded_facts import corrected
@@ -92,7 +92,7 @@ class Call:
     args: Mapping[str, object]
 
 
-def prompt_context(prompt: Prompt) -> PromptContext:
+def prompt_context(prompt: PromptParts) -> PromptContext:
     """Read the Generator's request; an x_t that is not the user's is a quoted input.
 
     So is an x_t that is not the last content, because other agents have spoken since.
@@ -112,7 +112,7 @@ def prompt_context(prompt: Prompt) -> PromptContext:
     )
 
 
-def _state(prompt: Prompt, current: TurnInput) -> StateView:
+def _state(prompt: PromptParts, current: TurnInput) -> StateView:
     """The request's state, or one derived from its messages."""
     if "state" in prompt.inputs:
         return state_of(prompt.inputs.get("state"))

@@ -30,7 +30,7 @@ class ToolReply:
 
 
 @dataclass(frozen=True)
-class Prompt:
+class PromptParts:
     """A parsed request: named inputs, x_t as plain text, tools and their replies."""
 
     inputs: Mapping[str, object] = field(default_factory=dict)
@@ -77,7 +77,7 @@ def read_attachments(text: str) -> tuple[str, tuple[object, ...]]:
     return _ATTACHMENT.sub(take, text[:_MAX_CHARS]), tuple(given)
 
 
-def read_prompt(llm_request: LlmRequest) -> Prompt:
+def read_prompt(llm_request: LlmRequest) -> PromptParts:
     """Parse a request; inputs of the instruction take precedence over those of the contents."""
     contents = llm_request.contents
     texts = [_instruction(llm_request), *(_text(content) for content in contents)]
@@ -86,7 +86,7 @@ def read_prompt(llm_request: LlmRequest) -> Prompt:
         inputs = {**read_inputs(text), **inputs}
     at = _position_of_input(contents)
     said, attachments = read_attachments("" if at is None else _said(contents[at]))
-    return Prompt(
+    return PromptParts(
         inputs=inputs,
         text=said.strip(),
         attachments=attachments,

@@ -8,7 +8,7 @@ from acc_ace.core.gates.contradiction import contradiction
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.rules.goal_detection import detect_goal
-from acc_ace.core.text.rules.rule_changes import RuleChange, detect_changes, unmatched_release
+from acc_ace.core.text.rules.rule_changes import PinChange, detect_changes, unmatched_release
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.ext.embedded.conflicts import asks_permission, find_conflict, intents
 from acc_ace.ext.embedded.entities import find_entities
@@ -144,7 +144,7 @@ def _pins_of_turn(situation: PromptContext) -> list[ConstraintPin]:
     return [pin for pin in situation.state.pins if pin.text in said]
 
 
-def _ending_changes(situation: PromptContext) -> Sequence[RuleChange]:
+def _ending_changes(situation: PromptContext) -> Sequence[PinChange]:
     """Changes in x_t that would release or amend an earlier rule."""
     new = _pins_of_turn(situation)
     return detect_changes(situation.text, [p for p in situation.state.pins if p not in new])

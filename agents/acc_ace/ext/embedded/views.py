@@ -51,7 +51,7 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) else 0
 
 
-class Evidence(Value):
+class ArtifactView(Value):
     """A candidate or qualified artifact in a prompt."""
 
     id: _Id = Field(validation_alias=AliasChoices("artifact_id", "id"))
@@ -148,9 +148,9 @@ def state_of(value: object) -> StateView:
     )
 
 
-def evidence_of(value: object) -> list[Evidence]:
+def evidence_of(value: object) -> list[ArtifactView]:
     """Artifacts of a prompt; those without an id cannot be cited and are left out."""
-    return _valid(Evidence, items_of(value))
+    return _valid(ArtifactView, items_of(value))
 
 
 def bullets_of(value: object) -> list[BulletView]:

@@ -99,7 +99,7 @@ class Term:
         return bool(_NAME.search(self.word))
 
 
-class Call:
+class CallWords:
     """What a tool call says, read once."""
 
     def __init__(self, name: str, description: str, args: Mapping[str, Any]) -> None:

@@ -9,7 +9,7 @@ from acc_ace.container import Container
 from acc_ace.ext.guard.tool_guard import ToolGuard
 
 
-class Entry:
+class ToolGuardEntry:
     """The hook `guard`."""
 
     def open(self, container: Container, judge: BaseLlm | None, mode: GuardMode) -> ToolGuard:
@@ -17,4 +17,4 @@ class Entry:
         return ToolGuard(container, judge, mode=mode)
 
 
-ENTRY: Final = Entry()
+ENTRY: Final = ToolGuardEntry()

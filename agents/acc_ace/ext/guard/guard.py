@@ -17,7 +17,7 @@ from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.polarity import negated
 from acc_ace.ext.guard.act_limits import bounded, limit_of, span_of
 from acc_ace.ext.guard.act_times import Window, day_named, minutes_of, moments, window_of
-from acc_ace.ext.guard.act_words import ENVIRONMENTS, Call, Term, matches_any, terms_of
+from acc_ace.ext.guard.act_words import ENVIRONMENTS, CallWords, Term, matches_any, terms_of
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class ActCall:
     args: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Conflict(NamedTuple):
+class Breach(NamedTuple):
     """A rule that a call would break, and why."""
 
     rule_id: str
@@ -37,13 +37,13 @@ class Conflict(NamedTuple):
     why: str
 
 
-def conflicts(call: ActCall, pins: Iterable[ConstraintPin], at: datetime) -> list[Conflict]:
+def conflicts(call: ActCall, pins: Iterable[ConstraintPin], at: datetime) -> list[Breach]:
     """The rules that a call would break; `at` is now, aware, in the user's zone."""
-    said = Call(call.name, call.description, call.args)
+    said = CallWords(call.name, call.description, call.args)
     if said.rehearses:
         return []
     found = ((pin, _broken(pin.text, said, at)) for pin in pins)
-    return [Conflict(pin.id, pin.text, why) for pin, why in found if why]
+    return [Breach(pin.id, pin.text, why) for pin, why in found if why]
 
 
 _READ_ONLY: Final = lazy_pattern(r"\bread[- ]only\b|読み取り(?:だけ|のみ|専用)|閲覧(?:だけ|のみ)")
@@ -96,7 +96,7 @@ _RECIPIENTS: Final = (
 )
 
 
-def _broken(rule: str, call: Call, at: datetime) -> str:
+def _broken(rule: str, call: CallWords, at: datetime) -> str:
     """Why the call breaks the rule; '' when it does not, or nobody can say so from words."""
     window, text = window_of(rule, at)
     if window is not None and (why := _untimely(rule, text, window, call, at)) is not None:
@@ -107,7 +107,7 @@ def _broken(rule: str, call: Call, at: datetime) -> str:
     return _only(text, call) or _forbidden(rule, text, call) or _left_out(text, call)
 
 
-def _untimely(rule: str, text: str, window: Window, call: Call, at: datetime) -> str | None:
+def _untimely(rule: str, text: str, window: Window, call: CallWords, at: datetime) -> str | None:
     """Why a call comes at the wrong time; None when the rest of the rule must be looked at."""
     if window.until is not None:
         late = any(minute > window.until for minute in minutes_of(call.args, at))
@@ -129,7 +129,7 @@ def _untimely(rule: str, text: str, window: Window, call: Call, at: datetime) ->
     return None if inside else ""
 
 
-def _beyond(rule: str, text: str, call: Call) -> tuple[bool, str]:
+def _beyond(rule: str, text: str, call: CallWords) -> tuple[bool, str]:
     """Whether the rule is a limit, and why the call is beyond it."""
     limit, rest = limit_of(text)
     if limit is None and (_ONLY.search(text) or re.search(r"\bbetween\b", text)):
@@ -148,7 +148,7 @@ def _beyond(rule: str, text: str, call: Call) -> tuple[bool, str]:
     return True, f"{found[0]} is {found[1]:g}, beyond the limit"
 
 
-def _only(text: str, call: Call) -> str:
+def _only(text: str, call: CallWords) -> str:
     """Why a call breaks a rule that names all who may, or all that is allowed."""
     if call.reads:
         return ""
@@ -162,7 +162,7 @@ def _only(text: str, call: Call) -> str:
     return "it is none of what the rule allows alone" if is_other else ""
 
 
-def _goes_elsewhere(who: str, what: str, call: Call) -> str:
+def _goes_elsewhere(who: str, what: str, call: CallWords) -> str:
     things, names = _terms(what), [term.word for term in terms_of(who)]
     given = " ".join(normalise(str(v)) for k, v in call.args.items() if k in _RECIPIENTS)
     if not given or not things or any(name in given for name in names):
@@ -171,7 +171,7 @@ def _goes_elsewhere(who: str, what: str, call: Call) -> str:
     return "it goes to somebody whom the rule does not name" if is_meant else ""
 
 
-def _forbidden(rule: str, text: str, call: Call) -> str:
+def _forbidden(rule: str, text: str, call: CallWords) -> str:
     """Why a call is what the rule forbids."""
     act, unless = _prohibited(text)
     if act is None:
@@ -196,7 +196,7 @@ def _changes(act: str, terms: Sequence[Term]) -> bool:
 _DUTY: Final = lazy_pattern(r"\b(?:always|must|keep|every|each)\b|必ず|毎回|常に")
 
 
-def _left_out(text: str, call: Call) -> str:
+def _left_out(text: str, call: CallWords) -> str:
     """Why a call that turns off what a rule demands breaks it."""
     if negated(text) or not _DUTY.search(text) or call.reads:
         return ""
@@ -240,12 +240,12 @@ def _terms(text: str, rule: str = "") -> list[Term]:
     return terms_of(re.sub(denials, " ", text), rule)
 
 
-def _about(terms: Sequence[Term], call: Call) -> bool:
+def _about(terms: Sequence[Term], call: CallWords) -> bool:
     """Whether the call has half of the words."""
     return 2 * sum(call.has(term) for term in terms) >= len(terms)
 
 
-def _met(terms: Sequence[Term], call: Call) -> bool:
+def _met(terms: Sequence[Term], call: CallWords) -> bool:
     """Whether the call has every word that counts."""
     in_values = [term for term in terms if call.in_values(term)]
     certain = any(not term.place and not term.detail for term in in_values)
@@ -259,7 +259,7 @@ def _met(terms: Sequence[Term], call: Call) -> bool:
     return all(_may_lack(term, terms, call, certain=certain) for term in missing)
 
 
-def _may_lack(term: Term, terms: Sequence[Term], call: Call, *, certain: bool) -> bool:
+def _may_lack(term: Term, terms: Sequence[Term], call: CallWords, *, certain: bool) -> bool:
     after = terms[terms.index(term) + 1 : terms.index(term) + 2]
     if after and (term.detail or after[0].proper):
         # "My ex-husband, Greg" is Greg.
@@ -269,17 +269,17 @@ def _may_lack(term: Term, terms: Sequence[Term], call: Call, *, certain: bool) -
 
 def undecided(call: ActCall, pins: Iterable[ConstraintPin], at: datetime) -> list[ConstraintPin]:
     """The rules that speak of the call and that the check cannot read as a limit or a ban."""
-    said = Call(call.name, call.description, call.args)
+    said = CallWords(call.name, call.description, call.args)
     if said.reads or said.rehearses:
         return []
     return [pin for pin in pins if _speaks_of(pin.text, said) and not _readable(pin.text, said, at)]
 
 
-def _speaks_of(rule: str, call: Call) -> bool:
+def _speaks_of(rule: str, call: CallWords) -> bool:
     return any(call.has(term) for term in _terms(rule, rule))
 
 
-def _readable(rule: str, call: Call, at: datetime) -> bool:
+def _readable(rule: str, call: CallWords, at: datetime) -> bool:
     window, text = window_of(rule, at)
     limit, rest = limit_of(text)
     if limit is not None:

@@ -22,7 +22,7 @@ from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import ActVerdict, GuardDecision, GuardJudge, GuardVerdict
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.tokens import clip_tokens
-from acc_ace.ext.guard.guard import ActCall, Conflict, conflicts, undecided
+from acc_ace.ext.guard.guard import ActCall, Breach, conflicts, undecided
 from acc_ace.turn.observer import StageUse
 from acc_ace.turn.structured_call import StructuredResult, load_prompts, parser, structured_call
 from acc_ace.turn.turn_commit import call_text
@@ -35,10 +35,10 @@ _CALL_TOKENS: Final = 2_000
 """Tokens of a call that the judging model is shown; a longer one is cut."""
 
 
-class Finding(NamedTuple):
+class JudgedBreach(NamedTuple):
     """A rule that a call breaks, and who judged that."""
 
-    conflict: Conflict
+    conflict: Breach
     by: GuardJudge
 
 
@@ -95,12 +95,12 @@ class ToolGuard:
         if asked := _confirmed(context):
             # A "no" holds even if the rule has been lifted meanwhile.
             text = next((pin.text for pin in pins if pin.id == asked), "(lifted since)")
-            conflict = Conflict(asked, text, "")
+            conflict = Breach(asked, text, "")
         elif self._mode != "off" and (found := conflicts(call, pins, self._container.local_now())):
             conflict = found[0]
         else:
             return None
-        finding = Finding(conflict, GuardJudge.PERSON)
+        finding = JudgedBreach(conflict, GuardJudge.PERSON)
         if confirmed:
             _note(record, context, call, finding, GuardVerdict.CONFIRMED)
             return None
@@ -115,10 +115,10 @@ class ToolGuard:
         *,
         at: datetime,
         call_id: str = "",
-    ) -> Finding | None:
+    ) -> JudgedBreach | None:
         """The rule that the call breaks: by the check, else by the model, else as a precaution."""
         if found := conflicts(call, pins, at):
-            return Finding(found[0], GuardJudge.CHECK)
+            return JudgedBreach(found[0], GuardJudge.CHECK)
         verdict = await self._judged(call, pins, record, at) if self._judge else None
         if verdict is not None and verdict.conflict is not None:
             pin = next((pin for pin in pins if pin.id == verdict.rule_id), None)
@@ -133,10 +133,10 @@ class ToolGuard:
                 record.tools.guarded.append(allowed)
                 return None
             if pin is not None:
-                return Finding(Conflict(pin.id, pin.text, verdict.why), GuardJudge.MODEL)
+                return JudgedBreach(Breach(pin.id, pin.text, verdict.why), GuardJudge.MODEL)
         if call.name in self._container.settings.acting_tools:
             for pin in undecided(call, pins, at):
-                return Finding(Conflict(pin.id, pin.text, "it may break it"), GuardJudge.CHECK)
+                return JudgedBreach(Breach(pin.id, pin.text, "it may break it"), GuardJudge.CHECK)
         return None
 
     async def _judged(
@@ -180,7 +180,7 @@ def _note(
     record: TurnRecord,
     context: ToolContext,
     call: ActCall,
-    found: Finding,
+    found: JudgedBreach,
     verdict: GuardVerdict,
 ) -> None:
     record.tools.guarded.append(
@@ -195,12 +195,12 @@ def _note(
     )
 
 
-def _broken(conflict: Conflict) -> str:
+def _broken(conflict: Breach) -> str:
     why = f" ({conflict.why})" if conflict.why else ""
     return f"the user's rule {conflict.rule_id} says: {conflict.rule}{why}"
 
 
-def _question(call: ActCall, conflict: Conflict) -> str:
+def _question(call: ActCall, conflict: Breach) -> str:
     """The question to the person, in the language and wording of the rule."""
     done = call_text(call.name, call.args)
     if language_of(conflict.rule) == "ja":

@@ -6,7 +6,7 @@ from typing import Final
 _COMMANDS: Final = {"": ("acc_ace.ext.lab.commands",)}
 
 
-class Entry:
+class LabEntry:
     """The hook `commands`."""
 
     def commands(self, group: str) -> Sequence[str]:
@@ -14,4 +14,4 @@ class Entry:
         return _COMMANDS.get(group, ())
 
 
-ENTRY: Final = Entry()
+ENTRY: Final = LabEntry()

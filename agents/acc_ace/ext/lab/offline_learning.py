@@ -21,7 +21,7 @@ from acc_ace.core.text.answer_scoring import score_answer
 from acc_ace.errors import ConflictError, InputError, ModelUnavailable
 from acc_ace.ext.lab.learning_plan import ALONE, Split, best, order, predict, question
 from acc_ace.ext.lab.run_state import FeedbackMode, HeldoutScore, RunState, Sample
-from acc_ace.turn.learning_step import Lesson, TurnOutcome, curation_context, learn
+from acc_ace.turn.learning_step import LearningResult, TurnOutcome, curation_context, learn
 from acc_ace.turn.structured_call import StructuredResult
 
 PATIENCE = 10
@@ -102,7 +102,7 @@ class OfflineLearner:
         state = _with(state, calls=state.calls + lesson.calls, tokens=state.tokens + lesson.tokens)
         return state if lesson.reflected.value else _failed(state, lesson.warnings)
 
-    async def _learn(self, state: RunState, outcome: TurnOutcome) -> Lesson:
+    async def _learn(self, state: RunState, outcome: TurnOutcome) -> LearningResult:
         return await learn(
             outcome,
             store=self.store,

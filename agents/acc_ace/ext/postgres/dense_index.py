@@ -7,7 +7,7 @@ from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.ext.postgres.vectors import PostgresVectors, model_number, other_dimension
 from acc_ace.ext.semantic.sql_dense import SqlDense
 from acc_ace.memory.artifact_store import Embedder
-from acc_ace.storage.dense_search import DenseQuery, Nearest, Prepared
+from acc_ace.storage.dense_search import DenseQuery, Nearest, Prefetch
 from acc_ace.storage.tenant_rows import TenantTotals, Times
 
 
@@ -16,10 +16,10 @@ class PostgresDense(SqlDense[PostgresArtifactRows]):
 
     def __init__(self, database: PostgresDatabase, embedder: Embedder) -> None:
         vectors = PostgresVectors(database)
-        super().__init__(embedder, vectors, _Search(vectors))
+        super().__init__(embedder, vectors, _PostgresSearch(vectors))
 
 
-class _Search:
+class _PostgresSearch:
     """A VectorSearch over PostgresVectors."""
 
     def __init__(self, vectors: PostgresVectors) -> None:
@@ -42,7 +42,7 @@ class _Search:
         name: str,
         dimension: int,
         lexical: Collection[str],
-    ) -> Prepared | None:
+    ) -> Prefetch | None:
         """Return None: the server compares the vectors, so there is nothing to load."""
         return None
 
@@ -59,7 +59,7 @@ class _Search:
         rows: PostgresArtifactRows,
         query: DenseQuery,
         artifact_ids: Sequence[str],
-        prepared: Prepared | None,
+        prepared: Prefetch | None,
     ) -> Mapping[str, float]:
         """The cosine of each artifact that has a vector."""
         return self._vectors.cosines(rows.connection, query, artifact_ids)

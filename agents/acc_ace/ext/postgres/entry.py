@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from acc_ace.storage.create_stores import Stores
 
 
-class Entry:
+class PostgresEntry:
     """The hook `stores`."""
 
     works_with = ("semantic",)
@@ -37,4 +37,4 @@ class Entry:
         return open_database(settings)
 
 
-ENTRY: Final = Entry()
+ENTRY: Final = PostgresEntry()

@@ -7,7 +7,7 @@ from acc_ace.ext.semantic.sql_dense import SqlDense
 from acc_ace.ext.semantic.vectors import SqliteVectors, model_number, other_dimension
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.memory.ranking import Document
-from acc_ace.storage.dense_search import DenseQuery, Nearest, Prepared
+from acc_ace.storage.dense_search import DenseQuery, Nearest, Prefetch
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.storage.tenant_rows import TenantTotals, Times
@@ -18,10 +18,10 @@ class SqliteDense(SqlDense[SqliteArtifactRows]):
 
     def __init__(self, database: SqliteDatabase, embedder: Embedder, *, memory_bytes: int) -> None:
         vectors = SqliteVectors(database, memory_bytes=memory_bytes)
-        super().__init__(embedder, vectors, _Search(vectors))
+        super().__init__(embedder, vectors, _SqliteSearch(vectors))
 
 
-class _Search:
+class _SqliteSearch:
     """A VectorSearch over SqliteVectors, used on the database's thread."""
 
     def __init__(self, vectors: SqliteVectors) -> None:
@@ -44,14 +44,14 @@ class _Search:
         name: str,
         dimension: int,
         lexical: Collection[str],
-    ) -> Prepared | None:
+    ) -> Prefetch | None:
         """Read the vectors of lexical matches, and load signs stored since the last search."""
         model = model_number(rows.connection, name, dimension)
         if model is None:
             return None
         self._vectors.refresh(rows.connection, tenant.id, model, dimension)
         kept = self._vectors.kept(rows.connection, tenant.id, model, lexical)
-        return Prepared(model, frozenset(lexical), kept)
+        return Prefetch(model, frozenset(lexical), kept)
 
     def nearest(
         self, rows: SqliteArtifactRows, query: DenseQuery, times: Times, *, limit: int
@@ -75,12 +75,12 @@ class _Search:
         rows: SqliteArtifactRows,
         query: DenseQuery,
         artifact_ids: Sequence[str],
-        prepared: Prepared | None,
+        prepared: Prefetch | None,
     ) -> Mapping[str, float]:
         """The cosine of each of these and of the prepared artifacts, if it has a vector."""
         tenant, model = query.tenant.id, query.model
         if prepared is None or prepared.model != model:
-            prepared = Prepared(model, frozenset(), [])
+            prepared = Prefetch(model, frozenset(), [])
         others = [name for name in artifact_ids if name not in prepared.artifact_ids]
         kept = [*prepared.kept, *self._vectors.kept(rows.connection, tenant, model, others)]
         return self._vectors.cosines(tenant, model, query.vector, kept)

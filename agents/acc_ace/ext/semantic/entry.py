@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from acc_ace.ext.semantic.dense_index import SqliteDense
 
 
-class Entry:
+class SemanticEntry:
     """The hook `embedders`."""
 
     def build_embedder(self, settings: Settings) -> Embedder | None:
@@ -31,4 +31,4 @@ class Entry:
         return SqliteDense(database, embedder, memory_bytes=memory_bytes)
 
 
-ENTRY: Final = Entry()
+ENTRY: Final = SemanticEntry()

@@ -12,7 +12,7 @@ from acc_ace.core.text.duplicates import Vector
 from acc_ace.ext.semantic.embedding_backfill import EmbeddingBackfill
 from acc_ace.memory.artifact_store import Embedder, VectorStore
 from acc_ace.memory.ranking import Document
-from acc_ace.storage.dense_search import DensePool, DenseQuery, Nearest, Prepared
+from acc_ace.storage.dense_search import DensePool, DenseQuery, Nearest, Prefetch
 from acc_ace.storage.sql_artifact_pool import ArtifactRows
 from acc_ace.storage.tenant_rows import TenantTotals, Times
 
@@ -57,7 +57,7 @@ class VectorSearch(Protocol[R_contra]):
         name: str,
         dimension: int,
         lexical: Collection[str],
-    ) -> Prepared | None:
+    ) -> Prefetch | None:
         """Vectors that can be read before the query vector is known; None if none can."""
         ...
 
@@ -70,7 +70,7 @@ class VectorSearch(Protocol[R_contra]):
         rows: R_contra,
         query: DenseQuery,
         artifact_ids: Sequence[str],
-        prepared: Prepared | None,
+        prepared: Prefetch | None,
     ) -> Mapping[str, float]:
         """The cosine of each of these and of the prepared artifacts, if it has a vector."""
         ...
@@ -88,7 +88,7 @@ class SqlDense(Generic[R]):
         self.filler = EmbeddingBackfill(vectors, embedder)
         self._search = search
 
-    def prepare(self, rows: R, tenant: TenantTotals, lexical: Collection[str]) -> Prepared | None:
+    def prepare(self, rows: R, tenant: TenantTotals, lexical: Collection[str]) -> Prefetch | None:
         """Vectors that can be read before the query vector is known; None if none can."""
         name, dimension = self.embedder.model, self.embedder.dimension
         if dimension is None:
@@ -103,7 +103,7 @@ class SqlDense(Generic[R]):
         lexical: Mapping[str, Document],
         *,
         before: datetime | None,
-        prepared: Prepared | None = None,
+        prepared: Prefetch | None = None,
     ) -> DensePool:
         """The nearest artifacts and their neighbours, with the cosines of `lexical` too."""
         name, dimension = self.embedder.model, len(vector)

@@ -16,7 +16,7 @@ from acc_ace.model_settings import POLICY_MODEL
 _COMMANDS: Final = {"": ("acc_ace.ext.survivor.cli.commands",)}
 
 
-class Entry:
+class SurvivorEntry:
     """The hooks `models`, `commands`, `routers` and `apps`."""
 
     builds_on = ("embedded", "guard")
@@ -54,4 +54,4 @@ def _build_app(container: Container) -> App:
     return build_app(container)
 
 
-ENTRY: Final = Entry()
+ENTRY: Final = SurvivorEntry()

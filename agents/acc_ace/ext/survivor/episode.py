@@ -63,7 +63,7 @@ class Tick(NamedTuple):
     path: tuple[Cell, ...] = ()
 
 
-class Episode:
+class LiveEpisode:
     """The surroundings of the Execution Engine, with map, fear, curiosity, rewards and logs."""
 
     def __init__(self, key: SessionKey, world: World, *, layout: int) -> None:

@@ -24,7 +24,7 @@ from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
 from acc_ace.errors import InputError
 from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment, log_lines, thinker_settings
-from acc_ace.ext.survivor.episode import Episode
+from acc_ace.ext.survivor.episode import LiveEpisode
 from acc_ace.ext.survivor.execution_engine import Acted, ExecutionEngine
 from acc_ace.ext.survivor.memory_manager import meta_entry, meta_note, newest_note
 from acc_ace.ext.survivor.policy_model import beliefs_of
@@ -33,7 +33,7 @@ from acc_ace.ext.survivor.snapshots import SettingsPort
 from acc_ace.ext.survivor.surprise_learning import Lessons, SurpriseLearning
 from acc_ace.ext.survivor.survival import LogEntry, LoopSettings, LoopSnapshot, Plan
 from acc_ace.ext.survivor.world import World
-from acc_ace.ext.survivor.world_rules import Rules
+from acc_ace.ext.survivor.world_rules import WorldRules
 from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.turn_record import TurnRecord
 
@@ -68,11 +68,11 @@ Listener = Callable[[LoopSnapshot], None]
 
 def world_of(seed: int) -> World:
     """The world whose rules the seed draws."""
-    return World(Rules.drawn(seed))
+    return World(WorldRules.drawn(seed))
 
 
 @dataclass(frozen=True)
-class RunOptions:
+class LoopOptions:
     """A run: the seed of its world, episodes to live, ticks of the longest, and its rules."""
 
     seed: int = 0
@@ -102,7 +102,7 @@ class RunOptions:
 
 async def run_episodes(
     settings: Settings,
-    options: RunOptions,
+    options: LoopOptions,
     *,
     models: Models | None = None,
     port: SettingsPort | None = None,
@@ -124,7 +124,7 @@ class Survivor:
     def __init__(
         self,
         container: Container,
-        options: RunOptions,
+        options: LoopOptions,
         *,
         models: Models | None = None,
         port: SettingsPort | None = None,
@@ -188,7 +188,7 @@ class Survivor:
 class _Life:
     """An episode and its session."""
 
-    episode: Episode
+    episode: LiveEpisode
 
     def __init__(
         self, survivor: Survivor, number: int, students: Students, notes: Sequence[Artifact]
@@ -225,7 +225,7 @@ class _Life:
         Raises InputError where they do not fit it, StoreError, and what the world raises.
         """
         seed, number = self._options.seed, self._number
-        self.episode = Episode(self._key, self._world_of(seed), layout=100_003 * seed + number)
+        self.episode = LiveEpisode(self._key, self._world_of(seed), layout=100_003 * seed + number)
         committed = await _committed(self._container, self._key)
         texts = [turn.decision.final_answer for turn in committed if turn.decision]
         self._learning.restart(tick.records for tick in self.episode.replay(texts))
@@ -306,7 +306,7 @@ class _Tick:
     """The decision of one turn: think, act, and leave what was lived in the turn's record."""
 
     container: Container
-    episode: Episode
+    episode: LiveEpisode
     thinker: CoreThinker
     settings: LoopSettings
     reflection: str
@@ -350,7 +350,7 @@ class _Tick:
         return await self.thinker.think(self.record, moment)
 
 
-def _summary(episode: Episode) -> str:
+def _summary(episode: LiveEpisode) -> str:
     """A meta note: the end, and what changed of policy or should be said more of by prompts."""
     end = f"died of {episode.died_of}" if episode.died_of else "lived to the end"
     moved = f"danger threshold {episode.wanted or 0:.2f} to {episode.threshold:.2f}"

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.normalize import one_line
-from acc_ace.ext.guard.guard import ActCall, Conflict, conflicts
+from acc_ace.ext.guard.guard import ActCall, Breach, conflicts
 from acc_ace.ext.survivor.exploration import Outlook
 from acc_ace.ext.survivor.planner import Beliefs, PlannedSteps, plan_steps
 from acc_ace.ext.survivor.survival import THRESHOLD_BOUNDS, Action, Alert, Plan
@@ -59,9 +59,9 @@ class SafetySentinel:
     pins: Sequence[ConstraintPin]
     at: datetime
     beliefs: Beliefs = field(default_factory=dict)
-    _verdicts: dict[tuple[str, ...], Conflict | None] = field(default_factory=dict, repr=False)
+    _verdicts: dict[tuple[str, ...], Breach | None] = field(default_factory=dict, repr=False)
 
-    def conflict(self, step: str, outlook: Outlook) -> Conflict | None:
+    def conflict(self, step: str, outlook: Outlook) -> Breach | None:
         """The first rule that a step would break, by what it would use or move onto."""
         act, _, target = step.partition(" ")
         if act == "move":
@@ -84,7 +84,7 @@ class SafetySentinel:
             terrain={at: ground[name] for at, name in outlook.terrain.items()},
         )
 
-    def _broken(self, name: str, **args: str) -> Conflict | None:
+    def _broken(self, name: str, **args: str) -> Breach | None:
         key = (name, *args.values())
         if key not in self._verdicts:
             call = ActCall(name, _SYNONYMS.get(name, ""), args)

@@ -33,8 +33,8 @@ from acc_ace.ext.survivor.world_rules import (
     THICKET_COST,
     Codes,
     Nature,
-    Rules,
     Sizes,
+    WorldRules,
     apart,
     beside,
     lay_out,
@@ -131,7 +131,7 @@ class World(gymnasium.Env[Observation, np.int64]):
     """
 
     def __init__(
-        self, rules: Rules, sizes: Sizes | None = None, signs: Sequence[str] = SIGNS
+        self, rules: WorldRules, sizes: Sizes | None = None, signs: Sequence[str] = SIGNS
     ) -> None:
         self.rules, self.sizes, self.signs = rules, sizes or Sizes(), tuple(signs)
         size = self.sizes

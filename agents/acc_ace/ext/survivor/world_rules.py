@@ -84,7 +84,7 @@ _SHARES = {Nature.FOOD: 2, Nature.WATER: 1, Nature.REMEDY: 1, Nature.DANGER: 6}
 """How many kinds are of each nature."""
 
 
-class Rules(Value):
+class WorldRules(Value):
     """The nature of each kind, and the creature that hunts; the other one is harmless."""
 
     natures: Mapping[str, Nature]

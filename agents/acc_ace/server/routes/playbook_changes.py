@@ -35,7 +35,7 @@ class EditRequest(BaseModel):
     )
 
 
-class RollbackRequest(BaseModel):
+class PlaybookRollbackRequest(BaseModel):
     """Where to go back to."""
 
     model_config = ConfigDict(extra="forbid")
@@ -91,7 +91,7 @@ async def restore(service: Editor, response: Response, bullet_id: BulletId) -> C
 
 @router.post("/rollback", summary="Roll back", responses=_CHANGES)
 async def rollback(
-    service: Editor, response: Response, expected: Expected, body: RollbackRequest
+    service: Editor, response: Response, expected: Expected, body: PlaybookRollbackRequest
 ) -> ChangeView:
     """Go back to the content of a version, as a new version."""
     return _reported(await service.rollback(body.version, expected_version=expected), response)

@@ -90,7 +90,7 @@ class Version(BaseModel):
         )
 
 
-class VersionPage(BaseModel):
+class JournalPage(BaseModel):
     """A page of versions, newest first."""
 
     items: list[Version]
@@ -164,13 +164,13 @@ async def read_history(
     before: Annotated[
         int | None, Query(ge=1, le=MOST_VERSIONS, description="Only older versions.")
     ] = None,
-) -> VersionPage:
+) -> JournalPage:
     """Every version of the state with what it changed, newest first."""
     await current_state(context, key)
     entries = await context.conversation.history(key, limit=limit, before_version=before)
     items = [Version.of(entry) for entry in entries]
     more = len(items) == limit and items[-1].version > 1
-    return VersionPage(items=items, next_before=items[-1].version if more else None)
+    return JournalPage(items=items, next_before=items[-1].version if more else None)
 
 
 @router.get(
@@ -205,7 +205,7 @@ async def read_cost(
     return await context.conversation.cost(key, limit=limit, before=before)
 
 
-class EditRequest(BaseModel):
+class StateEditRequest(BaseModel):
     """New values of fields of the state."""
 
     model_config = ConfigDict(extra="forbid")
@@ -217,7 +217,7 @@ class EditRequest(BaseModel):
 
 
 @router.patch("/{session}/ccs", summary="Edit the state", responses=documented(401, 403, 404, 409))
-async def edit(context: Context, key: Key, body: EditRequest) -> State:
+async def edit(context: Context, key: Key, body: StateEditRequest) -> State:
     """Rewrite fields of the state, as a new version by the user; the history is kept.
 
     Text over a field's budget is refused with `422`, not cut.

@@ -33,7 +33,7 @@ _AMEND_SHARE = 0.4
 """The same for an amendment, which also brings new words."""
 
 
-class ChangeKind(StrEnum):
+class PinChangeKind(StrEnum):
     """What happens to the rule."""
 
     RELEASE = "release"
@@ -41,20 +41,20 @@ class ChangeKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class RuleChange:
+class PinChange:
     """One explicit change of one pinned rule.
 
     `quote` is the verbatim sentence or clause that makes it; `new_text` the verbatim words of the
     rule that replaces it, for an amendment.
     """
 
-    kind: ChangeKind
+    kind: PinChangeKind
     constraint_id: str
     quote: str
     new_text: str | None
 
 
-def detect_changes(text: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
+def detect_changes(text: str, pins: Sequence[ConstraintPin]) -> list[PinChange]:
     """The explicit releases and amendments of a text, in order, at most one for each pin.
 
     A change names its pin by id ("release c-0003") or by topic, which must match exactly one pin.
@@ -65,8 +65,8 @@ def detect_changes(text: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]
 
 
 @remembered
-def _changes_in(text: str, pins: tuple[ConstraintPin, ...]) -> tuple[RuleChange, ...]:
-    found: dict[str, RuleChange] = {}
+def _changes_in(text: str, pins: tuple[ConstraintPin, ...]) -> tuple[PinChange, ...]:
+    found: dict[str, PinChange] = {}
     for quote in _certain_statements(text):
         for change in _changes_of(quote, pins):
             found.setdefault(change.constraint_id, change)
@@ -120,7 +120,7 @@ def _spoken(quote: str) -> str:
     return normalise(mask_quotations(quote))
 
 
-def _changes_of(quote: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
+def _changes_of(quote: str, pins: Sequence[ConstraintPin]) -> list[PinChange]:
     spoken = _spoken(quote)
     if release_cues.is_unsaid(spoken):
         return []
@@ -132,24 +132,24 @@ def _changes_of(quote: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
     return [change] if change else []
 
 
-def _by_name(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
+def _by_name(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> list[PinChange]:
     names = frozenset(ID.findall(spoken))
     named = [pin for pin in pins if pin.id in names]
     if release_cues.amends(spoken) and len(named) == 1:
         new_text = new_wording(quote)
         # "Raise c-0003 to $800" says of nothing by itself what the new rule is about.
-        return [RuleChange(ChangeKind.AMEND, named[0].id, quote, new_text)] if new_text else []
+        return [PinChange(PinChangeKind.AMEND, named[0].id, quote, new_text)] if new_text else []
     if release_cues.is_temporary(spoken):
         return []
     released = ids_released(spoken)
     return [
-        RuleChange(ChangeKind.RELEASE, pin.id, quote, new_text=None)
+        PinChange(PinChangeKind.RELEASE, pin.id, quote, new_text=None)
         for pin in named
         if pin.id in released
     ]
 
 
-def _by_topic(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> RuleChange | None:
+def _by_topic(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> PinChange | None:
     if release_cues.amends(spoken):
         pin = _amended_pin(spoken, pins)
         return _amendment(quote, pin) if pin else None
@@ -161,7 +161,7 @@ def _by_topic(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> RuleCha
     fit = [pin for pin in pins if _may_release(part, pin)]
     # Another subject than the rule's, or a narrower one, releases nothing: "you may restart web-3".
     pin = only_match(Topic.of_change(part), fit, share=_RELEASE_SHARE, whole=True)
-    return RuleChange(ChangeKind.RELEASE, pin.id, quote, new_text=None) if pin else None
+    return PinChange(PinChangeKind.RELEASE, pin.id, quote, new_text=None) if pin else None
 
 
 def _may_release(part: str, pin: ConstraintPin) -> bool:
@@ -217,11 +217,11 @@ def _amended_pin(spoken: str, pins: Sequence[ConstraintPin]) -> ConstraintPin | 
     return None
 
 
-def _amendment(quote: str, pin: ConstraintPin) -> RuleChange:
+def _amendment(quote: str, pin: ConstraintPin) -> PinChange:
     # The same words as a detected rule's, so that the amended rule is not pinned twice.
     rules = detect_rules(quote)
     new_text = rules[0].text if rules else quote
-    return RuleChange(ChangeKind.AMEND, pin.id, quote, new_text=new_text)
+    return PinChange(PinChangeKind.AMEND, pin.id, quote, new_text=new_text)
 
 
 def _touches_any(spoken: str, pins: Sequence[ConstraintPin]) -> bool:

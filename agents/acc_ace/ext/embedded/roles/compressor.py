@@ -40,7 +40,7 @@ from acc_ace.ext.embedded.speech_acts import (
 from acc_ace.ext.embedded.superseded_facts import corrected, latest_facts, same_matter
 from acc_ace.ext.embedded.text_match import terms_of, unique
 from acc_ace.ext.embedded.views import (
-    Evidence,
+    ArtifactView,
     StateView,
     evidence_of,
     state_of,
@@ -61,13 +61,13 @@ _SAID = {"en": "Input: ", "ja": "入力："}
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _CompressorTurn:
     """x_t with its proposed rule changes, the previous state, and the evidence."""
 
     text: str
     changes: Sequence[RuleChange]
     previous: StateView
-    artifacts: Sequence[Evidence]
+    artifacts: Sequence[ArtifactView]
 
     @property
     def language(self) -> Language:
@@ -84,7 +84,7 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
         if current.authority.may_rule
         else []
     )
-    turn = _Turn(
+    turn = _CompressorTurn(
         text=current.text,
         changes=changes,
         previous=previous,
@@ -113,7 +113,7 @@ def offered_options(trace: str) -> list[str]:
     return listed_options(trace)
 
 
-def _trace(turn: _Turn) -> str:
+def _trace(turn: _CompressorTurn) -> str:
     tail = _options_tail(_options(turn), turn.language)
     budget = max(20, _TRACE_TOKENS - estimate_tokens(tail) - 6)
     said = _SAID[turn.language] + clip_tokens(" ".join(turn.text.split()), budget)
@@ -130,7 +130,7 @@ def _options_tail(options: Sequence[str], language: Language) -> str:
     return _OPTIONS[language] + "; ".join(numbered)
 
 
-def _options(turn: _Turn) -> list[str]:
+def _options(turn: _CompressorTurn) -> list[str]:
     """The latest options: of x_t, else of the previous answer, else of the state until chosen."""
     reported = listed_options(turn.text)
     if reported:
@@ -146,7 +146,7 @@ def _options(turn: _Turn) -> list[str]:
     return [] if was_chosen and referred_option(turn.text) is None else offered_options(trace)
 
 
-def _gist(turn: _Turn) -> str:
+def _gist(turn: _CompressorTurn) -> str:
     known = split_sentences(turn.previous.ccs.semantic_gist)
     reported = [item for item in facts_of(turn.text) if not is_hedged(item)]
     if is_correction(turn.text):
@@ -166,7 +166,7 @@ def _lasting(facts: Sequence[str]) -> list[str]:
     return [item for item in facts if item in named or any(same_matter(item, n) for n in named)]
 
 
-def _entities(turn: _Turn) -> list[str]:
+def _entities(turn: _CompressorTurn) -> list[str]:
     reported = [str(entity) for entity in find_entities(turn.text)]
     wanted = terms_of(turn.text)
     recalled = [
@@ -178,7 +178,7 @@ def _entities(turn: _Turn) -> list[str]:
     return within(unique([*reported, *turn.previous.ccs.focal_entities, *recalled]), _ENTITY_TOKENS)
 
 
-def _relations(turn: _Turn) -> list[str]:
+def _relations(turn: _CompressorTurn) -> list[str]:
     reported = reversed(find_relations(turn.text))
     seen = (
         item
@@ -189,7 +189,7 @@ def _relations(turn: _Turn) -> list[str]:
     return within(latest([*reported, *turn.previous.ccs.relational_map, *seen]), _RELATION_TOKENS)
 
 
-def _cue(turn: _Turn) -> str | None:
+def _cue(turn: _CompressorTurn) -> str | None:
     """The first announcement, order or question of x_t that no constraint forbids."""
     if parse_command(turn.text) is not None:
         return None
@@ -211,7 +211,7 @@ def _cue(turn: _Turn) -> str | None:
     return None
 
 
-def _new_rules(turn: _Turn) -> list[str]:
+def _new_rules(turn: _CompressorTurn) -> list[str]:
     return [change.quote for change in turn.changes if change.kind is ChangeKind.ADD]
 
 
@@ -224,7 +224,7 @@ def _still_to_do(step: str, ending: Sequence[str]) -> str:
     return next(left, "")
 
 
-def _uncertainty(turn: _Turn) -> str:
+def _uncertainty(turn: _CompressorTurn) -> str:
     """Open points of x_t, then earlier ones that x_t does not answer."""
     text = turn.text
     claims = [claim for item in split_sentences(text) if (claim := find_claim(item))]

@@ -24,7 +24,7 @@ from acc_ace.ext.embedded.extractive_qa import (
 from acc_ace.ext.embedded.gist import facts_of, listed_options, pick, referred_option, without_list
 from acc_ace.ext.embedded.phrases import NOTE, cited, say
 from acc_ace.ext.embedded.prompt_context import Call, PromptContext, RuleAnswer, prompt_context
-from acc_ace.ext.embedded.prompt_parts import Prompt
+from acc_ace.ext.embedded.prompt_parts import PromptParts
 from acc_ace.ext.embedded.rule_answers import (
     answer_command,
     confirm_rules,
@@ -61,7 +61,7 @@ _ASKS_OPTIONS = re.compile(
 )
 
 
-def generate(prompt: Prompt) -> GeneratorOutput | Call:
+def generate(prompt: PromptParts) -> GeneratorOutput | Call:
     """The answer to x_t, or the tool call that it needs first."""
     situation = prompt_context(prompt)
     said = _say(situation)

@@ -59,7 +59,7 @@ _INSTRUCTION = lazy_pattern(
 """One short sentence that says what to do."""
 
 
-class Verdict(Enum):
+class FeedbackVerdict(Enum):
     """The verdict of feedback on an answer."""
 
     NONE = "none"
@@ -68,7 +68,7 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True)
-class _Turn:
+class _ReflectorTurn:
     text: str
     language: Language
     state: StateView
@@ -76,7 +76,7 @@ class _Turn:
     worked: bool
     bullets: tuple[BulletView, ...]
     previous: tuple[BulletView, ...]
-    verdict: Verdict
+    verdict: FeedbackVerdict
     right: str
     """The right answer or the comment in the feedback."""
     may_correct: bool
@@ -114,11 +114,11 @@ def reflect(inputs: Mapping[str, object]) -> Reflection:
     )
 
 
-def _read(inputs: Mapping[str, object]) -> _Turn:
+def _read(inputs: Mapping[str, object]) -> _ReflectorTurn:
     current = turn_input_of(inputs.get("current_input"))
     results = [mapping_of(item) for item in items_of(inputs.get("tool_results"))]
     failed = tuple(text_of(item.get("name")) for item in results if item.get("is_error"))
-    return _Turn(
+    return _ReflectorTurn(
         text=current.text,
         language=language_of(current.text),
         state=state_of(inputs.get("state")),
@@ -132,9 +132,9 @@ def _read(inputs: Mapping[str, object]) -> _Turn:
     )
 
 
-def _finding(turn: _Turn) -> _Finding:
+def _finding(turn: _ReflectorTurn) -> _Finding:
     """The most important signal of the turn: feedback, a failure, a correction, or a success."""
-    if turn.verdict is not Verdict.NONE:
+    if turn.verdict is not FeedbackVerdict.NONE:
         return _on_verdict(turn)
     if turn.failed:
         return _on_failure(turn.failed[0] or "tool", turn.language)
@@ -147,9 +147,9 @@ def _finding(turn: _Turn) -> _Finding:
     return _Finding(tag="helpful" if turn.worked else "neutral")
 
 
-def _on_verdict(turn: _Turn) -> _Finding:
+def _on_verdict(turn: _ReflectorTurn) -> _Finding:
     """Tag the used bullets by the verdict; the right answer also gives a lesson."""
-    if turn.verdict is Verdict.GOOD:
+    if turn.verdict is FeedbackVerdict.GOOD:
         return _Finding(tag="helpful")
     error = say("judged_wrong", turn.language)
     if not turn.right:
@@ -166,7 +166,7 @@ def _on_failure(tool: str, language: Language) -> _Finding:
     )
 
 
-def _on_correction(turn: _Turn) -> _Finding:
+def _on_correction(turn: _ReflectorTurn) -> _Finding:
     return replace(_correction(turn.text, turn.language), corrects=True)
 
 
@@ -187,7 +187,7 @@ def _correction(right: str, language: Language) -> _Finding:
     )
 
 
-def _lesson_of_success(turn: _Turn) -> str:
+def _lesson_of_success(turn: _ReflectorTurn) -> str:
     """The lesson of an action that worked; '' if the praise names no known action."""
     named = actions_in(turn.text)
     names = next((names for action, names in _ACTIONS.items() if action in named), None)
@@ -197,13 +197,13 @@ def _lesson_of_success(turn: _Turn) -> str:
     return say("lesson_of_success", turn.language, what=what)
 
 
-def _pressed(turn: _Turn) -> bool:
+def _pressed(turn: _ReflectorTurn) -> bool:
     """Whether x_t requests something that an active constraint forbids."""
     rules = turn.state.ccs.constraints
     return any(find_conflict(wanted, rules) is not None for wanted in intents(turn.text))
 
 
-def _previous_tags(turn: _Turn) -> list[BulletTag]:
+def _previous_tags(turn: _ReflectorTurn) -> list[BulletTag]:
     """Tags of the corrected answer's bullets: harmful if the correction shares terms with them."""
     words = terms_of(turn.text)
     return [
@@ -219,26 +219,26 @@ def _right(feedback: object) -> str:
     return next(filter(None, reversed(said)), "")
 
 
-def _verdict_of(generation: object, feedback: object) -> Verdict:
+def _verdict_of(generation: object, feedback: object) -> FeedbackVerdict:
     """The verdict of the newest feedback with one."""
     answer = text_of(mapping_of(generation).get("final_answer"))
     verdicts = [_verdict(answer, mapping_of(item)) for item in items_of(feedback)]
-    said = [verdict for verdict in verdicts if verdict is not Verdict.NONE]
-    return said[-1] if said else Verdict.NONE
+    said = [verdict for verdict in verdicts if verdict is not FeedbackVerdict.NONE]
+    return said[-1] if said else FeedbackVerdict.NONE
 
 
-def _verdict(answer: str, item: Mapping[str, object]) -> Verdict:
+def _verdict(answer: str, item: Mapping[str, object]) -> FeedbackVerdict:
     """Precedence: ground truth, reward, thumbs, comment."""
     if truth := text_of(item.get("ground_truth")):
         # A partly right list does not prove that the lessons behind it were right.
-        return Verdict.GOOD if score_answer(answer, truth) == 1 else Verdict.BAD
+        return FeedbackVerdict.GOOD if score_answer(answer, truth) == 1 else FeedbackVerdict.BAD
     reward = item.get("reward")
     if isinstance(reward, int | float) and reward:
-        return Verdict.GOOD if reward > 0 else Verdict.BAD
+        return FeedbackVerdict.GOOD if reward > 0 else FeedbackVerdict.BAD
     thumbs = text_of(item.get("thumbs"))
     if thumbs in {"up", "down"}:
-        return Verdict.GOOD if thumbs == "up" else Verdict.BAD
+        return FeedbackVerdict.GOOD if thumbs == "up" else FeedbackVerdict.BAD
     comment = text_of(item.get("comment"))
     if is_praise(comment):
-        return Verdict.GOOD
-    return Verdict.BAD if is_correction(comment) else Verdict.NONE
+        return FeedbackVerdict.GOOD
+    return FeedbackVerdict.BAD if is_correction(comment) else FeedbackVerdict.NONE

@@ -13,7 +13,7 @@ from google.genai import types
 from acc_ace.core.schemas.artifact import Artifact, RecallQuery
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.limits import RecallWeights
-from acc_ace.ext.lab.recall.corpus import Corpus, Passage
+from acc_ace.ext.lab.recall.corpus import Corpus, CorpusPassage
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.storage.create_stores import sqlite_dense
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
@@ -130,7 +130,7 @@ def _open(
     return store
 
 
-def _artifact(corpus: Corpus, passage: Passage) -> Artifact:
+def _artifact(corpus: Corpus, passage: CorpusPassage) -> Artifact:
     return Artifact(
         artifact_id=passage.passage_id,
         content=passage.text,
@@ -142,7 +142,7 @@ def _artifact(corpus: Corpus, passage: Passage) -> Artifact:
     )
 
 
-def _event(passage: Passage) -> Event:
+def _event(passage: CorpusPassage) -> Event:
     return Event(
         id=passage.passage_id,
         author=passage.speaker or "document",

@@ -17,7 +17,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 """Time of the first passage if the data have none; each later one is a minute later."""
 
 
-class Passage(NamedTuple):
+class CorpusPassage(NamedTuple):
     """A text to find. `session` and `turn` are its position in a dialogue."""
 
     passage_id: str
@@ -49,7 +49,7 @@ class Corpus(NamedTuple):
     """The passages of one store, and the questions about them."""
 
     name: str
-    passages: list[Passage]
+    passages: list[CorpusPassage]
     questions: list[Question]
 
     @property
@@ -80,7 +80,7 @@ def read_articles(document: Mapping[str, Any]) -> Corpus:
     return Corpus(
         "articles",
         [
-            Passage(f"p{position}", text_in(paragraph, "context"), position)
+            CorpusPassage(f"p{position}", text_in(paragraph, "context"), position)
             for position, paragraph in enumerate(paragraphs)
         ],
         [
@@ -126,7 +126,7 @@ def _distinct(ids: Iterable[str]) -> set[str]:
     return known
 
 
-def _passages(conversation: Mapping[str, Any]) -> list[Passage]:
+def _passages(conversation: Mapping[str, Any]) -> list[CorpusPassage]:
     numbers = [int(found[1]) for name in conversation if (found := _SESSION.fullmatch(name))]
     turns = [
         (number, turn, said)
@@ -135,7 +135,7 @@ def _passages(conversation: Mapping[str, Any]) -> list[Passage]:
     ]
     began = {number: _began(conversation, number) for number in numbers}
     return [
-        Passage(
+        CorpusPassage(
             text_in(said, "dia_id"),
             _text(said),
             position,

@@ -8,7 +8,7 @@ from typing import Final
 from rich.console import RenderableType
 
 from acc_ace.cli.output import (
-    Lines,
+    Paragraphs,
     create_private_file,
     json_line,
     named_values,
@@ -67,7 +67,7 @@ def _kept(ticks: Iterable[LoopSnapshot], newest: deque[LoopSnapshot]) -> Iterato
 
 def analysis_view(run: RunAnalysis) -> RenderableType:
     """The measures as a table."""
-    return named_values((printable(name), Lines((text, ""))) for name, text in measures(run))
+    return named_values((printable(name), Paragraphs((text, ""))) for name, text in measures(run))
 
 
 def measures(run: RunAnalysis) -> Iterator[tuple[str, str]]:

@@ -27,7 +27,7 @@ from acc_ace.ext.survivor.analysis import RunMeasures
 from acc_ace.ext.survivor.cli.analyze import analysis_view
 from acc_ace.ext.survivor.cli.turn_view import TurnScreen
 from acc_ace.ext.survivor.core_thinker import thinker_settings
-from acc_ace.ext.survivor.loop import RULES, RunOptions, Survivor
+from acc_ace.ext.survivor.loop import RULES, LoopOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import APP_NAME, runs_folder
 from acc_ace.ext.survivor.snapshots import SettingsPort, SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
@@ -79,7 +79,7 @@ def run_survive(
     if tick_delay is None:
         is_live = any(kind_of(name) != "embedded" for name in names.values())
         tick_delay = LIVE_DELAY if is_live else 0.0
-    run = RunOptions(
+    run = LoopOptions(
         seed=seed,
         episodes=episodes,
         ticks=ticks,
@@ -109,7 +109,7 @@ def run_survive(
 
 
 def _page(
-    run: RunOptions, ui: int | None, linger: float, people: Console
+    run: LoopOptions, ui: int | None, linger: float, people: Console
 ) -> AbstractContextManager[SettingsPort]:
     """The cockpit over the run, if it is wanted; entered, the port that steers the loop."""
     if ui is None:
@@ -121,7 +121,7 @@ def _page(
 
 async def _live(
     settings: Settings,
-    options: RunOptions,
+    options: LoopOptions,
     max_cost: float | None,
     *,
     port: SettingsPort,
@@ -216,7 +216,7 @@ def _with_playbook_files(settings: Settings) -> Settings:
     return settings.model_copy(update={"playbook_files": True})
 
 
-def _run_file(settings: Settings, options: RunOptions, chosen: Path | None) -> Path | None:
+def _run_file(settings: Settings, options: LoopOptions, chosen: Path | None) -> Path | None:
     """Where the run is saved; None where nothing is to be stored. Raises StoreError."""
     if chosen or settings.store == "memory":
         return chosen
@@ -232,7 +232,7 @@ def _run_file(settings: Settings, options: RunOptions, chosen: Path | None) -> P
     return file
 
 
-def _copy_to_show(settings: Settings, options: RunOptions, file: Path | None) -> Path | None:
+def _copy_to_show(settings: Settings, options: LoopOptions, file: Path | None) -> Path | None:
     """Where the page finds a run that is saved in another file.
 
     Raises InputError where there is no such place, StoreError.
@@ -247,7 +247,7 @@ def _say_price(
     people: Console,
     prices: PriceTable,
     names: Mapping[Role, str],
-    run: RunOptions,
+    run: LoopOptions,
     max_cost: float | None,
 ) -> None:
     """Say what the run may cost, unless every model is free.

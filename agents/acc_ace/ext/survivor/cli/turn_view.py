@@ -7,7 +7,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 
-from acc_ace.cli.output import Lines, printable
+from acc_ace.cli.output import Paragraphs, printable
 from acc_ace.ext.survivor.snapshots import body_in_words
 from acc_ace.ext.survivor.survival import LoopSnapshot, StepRecord
 
@@ -69,10 +69,10 @@ def turn_view(tick: LoopSnapshot) -> RenderableType:
     """A tick: the map with its legend beside the plan, its steps, and what came of them."""
     grid = Table.grid(padding=(0, 3, 0, 0))
     grid.add_row(
-        Lines(*((row, "") for row in tick.view)),
-        Lines(*((f"{name}: {text}", "") for name, text in words_of(tick))),
+        Paragraphs(*((row, "") for row in tick.view)),
+        Paragraphs(*((f"{name}: {text}", "") for name, text in words_of(tick))),
     )
-    return Group(Lines((turn_line(tick), "bold")), grid, Lines((legend_of(tick), "dim")))
+    return Group(Paragraphs((turn_line(tick), "bold")), grid, Paragraphs((legend_of(tick), "dim")))
 
 
 def _steps(steps: Iterable[StepRecord]) -> str:
