@@ -60,9 +60,9 @@ def turn_taker(app: App) -> TurnTaker | None:
 class TurnRepeated(Exception):
     """The turn of an idempotency key is committed already; nothing is run again."""
 
-    def __init__(self, kept: Interaction) -> None:
-        super().__init__(f"turn {kept.turn} was already committed under this idempotency key")
-        self.kept = kept
+    def __init__(self, turn: Interaction) -> None:
+        super().__init__(f"turn {turn.turn} was already committed under this idempotency key")
+        self.kept = turn
 
 
 class BoundedTurn(BaseAgent):
@@ -147,9 +147,9 @@ class BoundedTurn(BaseAgent):
         await self._sessions.take(ctx)
         key = session_key(ctx)
         request = self._records.requested(key)
-        kept = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
-        if kept is not None:
-            raise TurnRepeated(kept)
+        earlier = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
+        if earlier is not None:
+            raise TurnRepeated(earlier)
         await self._container.spending.require_room(key.tenant)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
