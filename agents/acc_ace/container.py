@@ -27,14 +27,13 @@ if TYPE_CHECKING:
         SessionLock,
         ToolStarts,
         TraceStore,
-        Transactions,
         UserErasure,
         UserFiles,
         UserRules,
     )
     from acc_ace.turn.session_directory import SessionDirectory
     from acc_ace.turn.spending import Spending
-    from acc_ace.unit_of_work import UnitOfWork
+    from acc_ace.unit_of_work import Database, UnitOfWork
 
 
 class LoadMonitor:
@@ -98,7 +97,7 @@ class Container:
     """What model calls cost, and the ceiling of it."""
     traces: TraceStore
     """What the models of the newest turns were asked and answered."""
-    database: Transactions
+    database: Database
     """Holds all of these stores, and ADK's sessions."""
     unit_of_work: Callable[[], UnitOfWork]
     """Starts a commit of several stores."""

@@ -19,7 +19,6 @@ from typing import Final
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
 from acc_ace.adk.structured_agent import Models, direct_completions
-from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, load_settings
 from acc_ace.container import Container
 from acc_ace.core.gates.constraints import ConstraintSet
@@ -73,6 +72,9 @@ class AccController:
     @classmethod
     def from_settings(cls, *, session: str, user: str = "user") -> "AccController":
         """A controller from the environment; raises ConfigError or StoreError."""
+        # The stores and models are imported when they are built.
+        from acc_ace.bootstrap import build_container  # noqa: PLC0415
+
         return cls(build_container(load_settings()), session=session, user=user)
 
     @property
@@ -141,9 +143,9 @@ class AccController:
         check_request_id(idempotency_key)
         turn_input = _checked_input(current_input, self._container)
         async with self._lifecycle.hold(self._key):
-            earlier = await self._lifecycle.repeated(self._key, idempotency_key, turn_input)
-            if earlier is not None:
-                return await self._recorded_turn(earlier)
+            kept = await self._lifecycle.repeated(self._key, idempotency_key, turn_input)
+            if kept is not None:
+                return await self._recorded_turn(kept)
             await self._container.spending.require_room(self._key.tenant)
             record = TurnRecord(TurnStart(self._key, idempotency_key=idempotency_key))
             await self._lifecycle.open(
@@ -252,19 +254,19 @@ class AccController:
                 return earlier.state.version == version
         return False
 
-    async def _recorded_turn(self, turn: Interaction) -> TurnRecord:
+    async def _recorded_turn(self, kept: Interaction) -> TurnRecord:
         """The record of a turn committed earlier, so that its answer can be recorded."""
-        entry = await self._container.journal.get(self._key, turn.ccs_version)
+        entry = await self._container.journal.get(self._key, kept.ccs_version)
         if entry is None:
-            raise NotFoundError(f"session '{self._key.session}' has no version {turn.ccs_version}")
+            raise NotFoundError(f"session '{self._key.session}' has no version {kept.ccs_version}")
         start = TurnStart(
             self._key,
-            turn_input=turn.input,
-            invocation_id=turn.invocation_id,
-            evidence_id=turn.invocation_id,
+            turn_input=kept.input,
+            invocation_id=kept.invocation_id,
+            evidence_id=kept.invocation_id,
             session=await self._container.directory.find(self._key),
-            feedback=turn.feedback,
-            idempotency_key=turn.idempotency_key,
+            feedback=kept.feedback,
+            idempotency_key=kept.idempotency_key,
         )
         return TurnRecord(start, entry=entry, is_written=True)
 
@@ -300,12 +302,12 @@ def _previous(
     if prev_ccs is None or current.ccs == prev_ccs:
         return current, []
     fixed = [pin for pin in current.pins if pin.authority is Authority.SYSTEM]
-    texts = {*prev_ccs.constraints, *(pin.text for pin in fixed)}
+    kept = {*prev_ccs.constraints, *(pin.text for pin in fixed)}
     edited = "the state that the caller gave as prev_ccs"
     dropped = [
         Release(id=pin.id, text=pin.text, quote=edited)
         for pin in current.pins
-        if pin.text not in texts
+        if pin.text not in kept
     ]
     return _adopt(prev_ccs, current), dropped
 

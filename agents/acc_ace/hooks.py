@@ -32,10 +32,10 @@ if TYPE_CHECKING:
     from acc_ace.memory.artifact_store import Embedder
     from acc_ace.storage.create_stores import Stores
     from acc_ace.storage.dense_search import DenseSearch
-    from acc_ace.storage.sql_database import Database
     from acc_ace.storage.sql_erasure import Files
     from acc_ace.turn.learning_queue import LearningQueue, TurnLearning
     from acc_ace.turn.turn_record import TurnRecord
+    from acc_ace.unit_of_work import Database
 
     class ServerDatabase(Database, Protocol):
         """A database that a server holds."""

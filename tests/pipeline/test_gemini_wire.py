@@ -18,8 +18,8 @@ from pydantic import BaseModel
 from acc_ace import build_model
 from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
-from acc_ace.models.reply_bounds import use_of
-from acc_ace.models.resilient import ResilientLlm, answered_by
+from acc_ace.models.reply_bounds import answered_by, use_of
+from acc_ace.models.resilient import ResilientLlm
 from config import AgentSettings, Role, Settings
 from schemas.ccs import CCS_FIELDS
 from schemas.commit import CompressorReply

@@ -11,7 +11,8 @@ from google.genai import types
 from acc_ace import Conversation, build_model
 from acc_ace.errors import InputError
 from acc_ace.pipeline import APP_NAME, build_app
-from acc_ace.turn.reflection_step import TurnOutcome, evidence_of
+from acc_ace.turn.reflection_step import evidence_of
+from acc_ace.turn.turn_record import TurnOutcome
 from config import ROLES, Settings
 from schemas.base import Authority
 from schemas.bullet import Bullet

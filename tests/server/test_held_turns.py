@@ -19,9 +19,10 @@ from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.core.schemas.state import CCS, PLAYBOOK
 from acc_ace.ext.postgres.database import PostgresDatabase
-from acc_ace.storage.sql_database import Database, SqlUnitOfWork
+from acc_ace.storage.sql_database import SqlUnitOfWork
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from acc_ace.unit_of_work import Database
 from schemas.base import SessionKey
 
 KEY = SessionKey("shop", "aiko", "s-1")

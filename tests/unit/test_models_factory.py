@@ -9,13 +9,9 @@ from google.adk.agents.llm_agent import LlmAgent
 from acc_ace.errors import ConfigError
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.survivor.policy_model import PolicyLlm
-from acc_ace.models.factory import (
-    build_model,
-    describe,
-    kind_of,
-    register_models,
-)
+from acc_ace.models.factory import build_model, describe, register_models
 from acc_ace.models.gemini import GeminiLlm
+from acc_ace.models.names import kind_of
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
 from config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings

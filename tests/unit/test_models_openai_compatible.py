@@ -19,8 +19,7 @@ from pydantic import SecretStr
 from acc_ace import build_model, register_models
 from acc_ace.errors import ConfigError, InputError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.openai_compatible import MAX_REPLY_BYTES, OpenAICompatibleLlm
-from acc_ace.models.reply_bounds import use_of
-from acc_ace.models.resilient import answered_by
+from acc_ace.models.reply_bounds import answered_by, use_of
 from config import AgentSettings, Settings
 from schemas.generation import GeneratorOutput
 from schemas.qualification import RelevanceBatch

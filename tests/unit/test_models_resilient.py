@@ -26,8 +26,8 @@ from acc_ace.errors import (
 )
 from acc_ace.models.breaker import Breaker
 from acc_ace.models.failures import MAX_WAIT_S
-from acc_ace.models.reply_bounds import use_of
-from acc_ace.models.resilient import ResilientLlm, answered_by
+from acc_ace.models.reply_bounds import answered_by, use_of
+from acc_ace.models.resilient import ResilientLlm
 from config import AgentSettings, Settings
 from schemas.report import TokenUse
 from tests.fakes.scripted_llm import Script, ScriptedLlm, text_content

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.core.text.duplicates import unit_vector
+from acc_ace.memory.passages import MAX_PARTS, PART_CHARS, passages_of
 from acc_ace.memory.scoring import blended, nearness
-from acc_ace.memory.turn_artifacts import MAX_PARTS, PART_CHARS, passages_of
 
 cosines = st.lists(st.one_of(st.none(), st.floats(-1, 1)), max_size=30)
 

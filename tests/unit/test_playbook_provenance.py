@@ -7,7 +7,7 @@ import pytest
 
 from acc_ace.core.playbook.curation.delta_guard import CurationContext, curate
 from acc_ace.turn.learning_step import curation_context
-from acc_ace.turn.reflection_step import TurnOutcome
+from acc_ace.turn.turn_record import TurnOutcome
 from schemas.commit import CommittedState
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from schemas.generation import GeneratorOutput

@@ -1,7 +1,6 @@
 """The turn as a whole: one at a time per session, and committed once or not at all."""
 
-import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 from google.adk.agents import BaseAgent
@@ -17,19 +16,16 @@ from pydantic import PrivateAttr
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
-from acc_ace.adk.turn_report import turn_report
+from acc_ace.adk.turn_report import TurnRepeated, learning_failed, turn_report, waiting_calls
 from acc_ace.adk.user_content import session_key
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.core.schemas.report import TurnDone, TurnPaused, TurnReport, WaitingCall
 from acc_ace.errors import AccAceError, LiveNotSupportedError
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
-
-logger = logging.getLogger(__name__)
 
 
 @runtime_checkable
@@ -55,14 +51,6 @@ def turn_taker(app: App) -> TurnTaker | None:
     """What takes the turns of an app; None for one without bounded memory."""
     candidates: list[object] = [app.root_agent, *app.plugins]
     return next((each for each in candidates if isinstance(each, TurnTaker)), None)
-
-
-class TurnRepeated(Exception):
-    """The turn of an idempotency key is committed already; nothing is run again."""
-
-    def __init__(self, turn: Interaction) -> None:
-        super().__init__(f"turn {turn.turn} was already committed under this idempotency key")
-        self.kept = turn
 
 
 class BoundedTurn(BaseAgent):
@@ -147,9 +135,9 @@ class BoundedTurn(BaseAgent):
         await self._sessions.take(ctx)
         key = session_key(ctx)
         request = self._records.requested(key)
-        earlier = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
-        if earlier is not None:
-            raise TurnRepeated(earlier)
+        kept = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
+        if kept is not None:
+            raise TurnRepeated(kept)
         await self._container.spending.require_room(key.tenant)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
@@ -258,17 +246,3 @@ def _root(ctx: InvocationContext) -> BoundedTurn | None:
     agent: Any = ctx.agent
     root = agent.root_agent if isinstance(agent, BaseAgent) else None
     return root if isinstance(root, BoundedTurn) else None
-
-
-def waiting_calls(event: Event) -> Iterator[WaitingCall]:
-    """The calls of an event that a person must answer."""
-    waiting = event.long_running_tool_ids or ()
-    for call in event.get_function_calls():
-        if call.id in waiting and not event.partial:
-            yield WaitingCall(id=call.id or "", name=call.name or "", args=dict(call.args or {}))
-
-
-def learning_failed(record: TurnRecord, error: AccAceError) -> None:
-    """Report that learning failed; the answer stays committed."""
-    logger.warning("learning_failed session=%s code=%s", record.key.session, error.code)
-    record.observer.warn(f"learning from this turn failed: {error}")

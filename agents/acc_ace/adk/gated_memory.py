@@ -14,12 +14,18 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions import Session
 from google.genai import types
 
-from acc_ace.adk.memory_service import MAX_TOKENS, ArtifactMemoryService, memory_text
 from acc_ace.container import Container
 from acc_ace.core.gates.screening import screened
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Tenant
 from acc_ace.turn.turn_record import TurnRecord
+
+MAX_TOKENS = 4_000
+"""Tokens of all memories of one search; longer ones are cut."""
+
+
+class KnowsKinds(BaseMemoryService):
+    """A memory service whose results say what kind of artifact each is, as ours does."""
 
 
 class GatedMemory(BaseMemoryService):
@@ -39,20 +45,19 @@ class GatedMemory(BaseMemoryService):
 
         What contradicts a rule in force has that rule beside it.
         """
-        result = await self._memory.search_memory(app_name=app_name, user_id=user_id, query=query)
+        found = await self._memory.search_memory(app_name=app_name, user_id=user_id, query=query)
         tenant, now = Tenant(app_name, user_id), self._container.clock.now()
-        with_text = [memory for memory in result.memories if memory_text(memory)]
-        texts = {str(at): memory for at, memory in enumerate(with_text)}
+        said = {str(at): memory for at, memory in enumerate(found.memories) if memory_text(memory)}
         passed = screened(
-            (self._artifact(name, tenant, memory, now) for name, memory in texts.items()),
+            (self._artifact(name, tenant, memory, now) for name, memory in said.items()),
             key=self._record.key,
             pins=self._record.rules,
             now=now,
             max_tokens=MAX_TOKENS,
         ).shown
-        shown = [_with_text(texts[item.artifact_id], item.content) for item in passed]
+        shown = [_with_text(said[item.artifact_id], item.content) for item in passed]
         # Pictures and other files have no words that could be screened.
-        files = [memory for memory in result.memories if not memory_text(memory)]
+        files = [memory for memory in found.memories if not memory_text(memory)]
         return SearchMemoryResponse(memories=[*shown, *files])
 
     async def add_session_to_memory(self, session: Session) -> None:
@@ -73,7 +78,7 @@ class GatedMemory(BaseMemoryService):
 
     def _artifact(self, name: str, tenant: Tenant, memory: MemoryEntry, now: datetime) -> Artifact:
         """A memory as the gate reads it; only our own service's word on its kind counts."""
-        known = memory.custom_metadata if isinstance(self._memory, ArtifactMemoryService) else {}
+        known = memory.custom_metadata if isinstance(self._memory, KnowsKinds) else {}
         return Artifact(
             artifact_id=name,
             content=memory_text(memory),
@@ -83,6 +88,17 @@ class GatedMemory(BaseMemoryService):
             kind=known.get("kind", ArtifactKind.NOTE),
             session=known.get("session") or None,
         )
+
+
+def spoken_text(content: types.Content | None) -> str:
+    """What was said; thoughts, calls and files are left out."""
+    parts = content.parts or [] if content else []
+    return "\n".join(part.text for part in parts if part.text and not part.thought).strip()
+
+
+def memory_text(memory: MemoryEntry) -> str:
+    """What a memory says; thoughts, calls and files are left out."""
+    return spoken_text(memory.content)
 
 
 def gate_memory(ctx: InvocationContext, container: Container, record: TurnRecord) -> None:

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
 
 from google.adk.events import Event
-from google.adk.memory import BaseMemoryService
 from google.adk.memory.base_memory_service import SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions import Session
 from google.genai import types
 
+from acc_ace.adk.gated_memory import MAX_TOKENS, KnowsKinds, memory_text, spoken_text
 from acc_ace.clock import Clock
 from acc_ace.core.gates.screening import screened
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecalledArtifact, RecallQuery
@@ -27,16 +27,13 @@ from acc_ace.memory.priors import said_by
 MAX_RESULTS = 10
 """Memories of one search; as many as ADK's own in-memory service returns."""
 
-MAX_TOKENS = 4_000
-"""Tokens of all memories of one search; longer ones are cut."""
-
 _ASKING = ""
 """A search names no session, so the previous turn is not always included."""
 
 _USER = "user"
 
 
-class ArtifactMemoryService(BaseMemoryService):
+class ArtifactMemoryService(KnowsKinds):
     """A BaseMemoryService over an ArtifactStore."""
 
     def __init__(
@@ -124,9 +121,9 @@ class ArtifactMemoryService(BaseMemoryService):
                 asked_at=now.astimezone(self._zone),
             )
         )
-        valid = {item.artifact.artifact_id: item for item in only_valid(recall, now).candidates}
+        valid = {found.artifact.artifact_id: found for found in only_valid(recall, now).candidates}
         passed = screened(
-            (item.artifact for item in valid.values()),
+            (found.artifact for found in valid.values()),
             key=key,
             pins=(),
             now=now,
@@ -151,7 +148,7 @@ def _from_events(
     key: SessionKey, events: Sequence[Event], turns: Sequence[int | None]
 ) -> Iterator[Artifact]:
     for event, turn in zip(events, turns, strict=True):
-        text = _text(event.content)
+        text = spoken_text(event.content)
         if text:
             yield Artifact(
                 artifact_id=f"event:{key.session}:{event.id or _digest(event.author, text)}",
@@ -175,13 +172,13 @@ def _turns(events: Sequence[Event]) -> list[int | None]:
     """The turn of each event, counted as the journal does: each input opens the next one."""
     turn, turns = 0, list[int | None]()
     for event in events:
-        turn += event.author == _USER and bool(_text(event.content))
+        turn += event.author == _USER and bool(spoken_text(event.content))
         turns.append(turn)
     return turns
 
 
 def _from_memory(tenant: Tenant, memory: MemoryEntry, now: datetime) -> Artifact:
-    text = _text(memory.content)
+    text = memory_text(memory)
     return Artifact(
         artifact_id=memory.id or f"memory:{_digest(memory.author, text)}",
         content=f"{_label(memory.author)}: {text}" if memory.author and text else text,
@@ -213,32 +210,21 @@ def _moment(timestamp: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _text(content: types.Content | None) -> str:
-    """What was said; thoughts, calls and files are left out."""
-    parts = content.parts or [] if content else []
-    return "\n".join(part.text for part in parts if part.text and not part.thought).strip()
-
-
-def memory_text(memory: MemoryEntry) -> str:
-    """What a memory says; thoughts, calls and files are left out."""
-    return _text(memory.content)
-
-
 def _digest(author: str | None, text: str) -> str:
     """A deterministic id for content without one."""
     return hashlib.sha256(f"{author}\x00{text}".encode(errors="replace")).hexdigest()[:16]
 
 
-def _memory(item: RecalledArtifact, author: str) -> MemoryEntry:
-    artifact = item.artifact
+def _memory(found: RecalledArtifact, author: str) -> MemoryEntry:
+    artifact = found.artifact
     return MemoryEntry(
         id=artifact.artifact_id,
         author=author,
         timestamp=artifact.created_at.isoformat(),
         content=types.Content(role="user", parts=[types.Part(text=artifact.content)]),
         custom_metadata={
-            "score": item.score,
-            "why": item.why,
+            "score": found.score,
+            "why": found.why,
             "source": artifact.source,
             "kind": artifact.kind.value,
             "session": artifact.session or "",

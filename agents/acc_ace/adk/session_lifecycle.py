@@ -142,9 +142,6 @@ class SessionMaintenance:
         return 0
 
     async def _run_due(self, app: str) -> int:
-        return await self._offload_idle(app)
-
-    async def _offload_idle(self, app: str) -> int:
         settings, directory = self._container.settings, self._container.directory
         if not settings.offload or not settings.idle_s:
             return 0

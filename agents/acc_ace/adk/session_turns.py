@@ -13,7 +13,7 @@ from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.sessions import BaseSessionService, Session
 from google.adk.sessions.base_session_service import GetSessionConfig
 
-from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.adk.sessions.session_services import NO_EVENTS, StoredSessions
 from acc_ace.adk.user_content import session_key
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import ConflictError
@@ -23,13 +23,13 @@ from acc_ace.turn.ports import HeldEvents
 
 async def session_exists(sessions: BaseSessionService, key: SessionKey) -> bool:
     """Whether the session exists; none of its events are loaded."""
-    session = await sessions.get_session(
+    found = await sessions.get_session(
         app_name=key.app,
         user_id=key.user,
         session_id=key.session,
-        config=GetSessionConfig(num_recent_events=0),
+        config=NO_EVENTS,
     )
-    return session is not None
+    return found is not None
 
 
 async def ensure_session(sessions: BaseSessionService, key: SessionKey) -> None:
@@ -51,8 +51,6 @@ def session_deleted_error(key: SessionKey) -> ConflictError:
 
 
 logger = logging.getLogger(__name__)
-
-_NO_EVENTS = GetSessionConfig(num_recent_events=0)
 
 
 class SessionLease:
@@ -118,7 +116,7 @@ class SessionTurns:
     def _hold_events(self, ctx: InvocationContext, key: SessionKey) -> HeldEvents | None:
         """Buffer the events of the run, if sessions are in the database of the stores."""
         sessions = ctx.session_service
-        if isinstance(sessions, SqlSessionService) and self._lifecycle.is_over(sessions.database):
+        if isinstance(sessions, StoredSessions) and self._lifecycle.is_over(sessions.database):
             return sessions.hold(key, ctx.invocation_id)
         return None
 
@@ -145,10 +143,10 @@ class SessionTurns:
 
 async def _reload(ctx: InvocationContext, key: SessionKey) -> None:
     """Reload the run's session in place. Raises ConflictError when it was deleted."""
-    session = await _load(ctx.session_service, key, _NO_EVENTS)
-    if session is None:
+    found = await _load(ctx.session_service, key, NO_EVENTS)
+    if found is None:
         raise session_deleted_error(key)
-    if session.last_update_time == ctx.session.last_update_time:
+    if found.last_update_time == ctx.session.last_update_time:
         return
     config = ctx.run_config.get_session_config if ctx.run_config else None
     fresh = await _load(ctx.session_service, key, config)

@@ -1,6 +1,9 @@
-"""Build the report of a finished turn, and of one repeated under an idempotency key."""
+"""What callers hear of a turn: its report, also when it is repeated, and the calls that wait."""
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+
+from google.adk.events import Event
 
 from acc_ace.container import Container
 from acc_ace.core.gates.consent_notes import question_text
@@ -20,22 +23,32 @@ from acc_ace.core.schemas.report import (
 )
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.prompt import ccs_tokens
-from acc_ace.errors import NotFoundError
+from acc_ace.errors import AccAceError, NotFoundError
 from acc_ace.turn.spending import Spending, turn_cost
 from acc_ace.turn.turn_commit import interaction_of
 from acc_ace.turn.turn_record import TurnRecord, require
 
+logger = logging.getLogger(__name__)
+
+
+class TurnRepeated(Exception):
+    """The turn of an idempotency key is committed already; nothing is run again."""
+
+    def __init__(self, kept: Interaction) -> None:
+        super().__init__(f"turn {kept.turn} was already committed under this idempotency key")
+        self.kept = kept
+
 
 async def repeated_event(
-    container: Container, key: SessionKey, interaction: Interaction
+    container: Container, key: SessionKey, kept: Interaction
 ) -> TurnDone | TurnPaused:
     """The last event of a turn, from its evidence and its journal entry. Raises StoreError."""
-    if interaction.outcome is Outcome.PAUSED:
-        return TurnPaused(session=key.session, calls=_waiting(interaction))
-    entry = await container.journal.get(key, interaction.ccs_version)
+    if kept.outcome is Outcome.PAUSED:
+        return TurnPaused(session=key.session, calls=_waiting(kept))
+    entry = await container.journal.get(key, kept.ccs_version)
     if entry is None:
-        raise NotFoundError(f"session '{key.session}' has no version {interaction.ccs_version}")
-    return TurnDone(report=_report(key, entry, interaction, container.settings.limits))
+        raise NotFoundError(f"session '{key.session}' has no version {kept.ccs_version}")
+    return TurnDone(report=_report(key, entry, kept, container.settings.limits))
 
 
 def reported_constraints(pins: Sequence[ConstraintPin]) -> list[ReportedConstraint]:
@@ -68,13 +81,13 @@ def reported_questions(state: CommittedState) -> list[ReportedQuestion]:
     ]
 
 
-def _report(key: SessionKey, entry: JournalEntry, turn: Interaction, limits: Limits) -> TurnReport:
+def _report(key: SessionKey, entry: JournalEntry, kept: Interaction, limits: Limits) -> TurnReport:
     """The stored part of a report: without recall, learning and cost."""
     state: CommittedState = entry.state
-    decision = turn.decision
+    decision = kept.decision
     return TurnReport(
-        turn=turn.turn,
-        input=turn.input.text,
+        turn=kept.turn,
+        input=kept.input.text,
         answer=decision.final_answer if decision else "",
         ccs=state.ccs,
         ccs_diff=entry.diff,
@@ -84,25 +97,25 @@ def _report(key: SessionKey, entry: JournalEntry, turn: Interaction, limits: Lim
         qualified=[],
         bullet_ids=decision.bullet_ids if decision else [],
         deltas=[],
-        playbook_version=turn.playbook_version,
+        playbook_version=kept.playbook_version,
         tokens={},
         ms={},
-        model=turn.models,
+        model=kept.models,
         warnings=entry.warnings,
         session=key.session,
         ccs_version=state.version,
         ccs_tokens=ccs_tokens(state.ccs),
         ccs_budget=limits.ccs_tokens,
-        tool_calls=[call.model_dump(mode="json") for call in turn.tool_calls],
+        tool_calls=[call.model_dump(mode="json") for call in kept.tool_calls],
     )
 
 
-def _waiting(interaction: Interaction) -> list[WaitingCall]:
+def _waiting(kept: Interaction) -> list[WaitingCall]:
     """The calls that have no result yet."""
-    known = {result.tool_call_id for result in interaction.tool_results}
+    known = {result.tool_call_id for result in kept.tool_results}
     return [
         WaitingCall(id=call.id, name=call.name, args=call.args)
-        for call in interaction.tool_calls
+        for call in kept.tool_calls
         if call.id not in known
     ]
 
@@ -114,7 +127,7 @@ def turn_report(record: TurnRecord, limits: Limits, spending: Spending) -> TurnR
     turn = interaction_of(record, Outcome.ANSWERED, at=entry.created_at, prompt_hashes={})
     uses = spending.priced(observer.run, record.number, observer.used)
     measured = {
-        "recalled": [item.artifact.artifact_id for item in record.recalled.candidates],
+        "recalled": [found.artifact.artifact_id for found in record.recalled.candidates],
         "qualified": [
             ReportedVerdict(artifact_id=v.artifact_id, ok=v.ok, reason=v.reason)
             for v in (*record.start.known, *record.qualification.verdicts)
@@ -131,3 +144,17 @@ def turn_report(record: TurnRecord, limits: Limits, spending: Spending) -> TurnR
         "cost": turn_cost(uses, observer.cost_before),
     }
     return _report(record.key, entry, turn, limits).model_copy(update=measured)
+
+
+def waiting_calls(event: Event) -> Iterator[WaitingCall]:
+    """The calls of an event that a person must answer."""
+    waiting = event.long_running_tool_ids or ()
+    for call in event.get_function_calls():
+        if call.id in waiting and not event.partial:
+            yield WaitingCall(id=call.id or "", name=call.name or "", args=dict(call.args or {}))
+
+
+def learning_failed(record: TurnRecord, error: AccAceError) -> None:
+    """Report that learning failed; the answer stays committed."""
+    logger.warning("learning_failed session=%s code=%s", record.key.session, error.code)
+    record.observer.warn(f"learning from this turn failed: {error}")

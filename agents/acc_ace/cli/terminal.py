@@ -26,7 +26,7 @@ from acc_ace.core.schemas.report import (
     TurnReport,
 )
 from acc_ace.errors import AccAceError
-from acc_ace.models.factory import says_label
+from acc_ace.models.names import says_label
 
 _SEPARATOR = " · "
 _RESTORED = {"constraint_restored": "constraint", "goal_restored": "goal"}

@@ -12,10 +12,10 @@ _CORRECTED = " (corrected)"
 
 async def find_artifact(container: Container, tenant: Tenant, artifact_id: str) -> Artifact:
     """The artifact. Raises NotFoundError or StoreError."""
-    artifact = await container.artifacts.get(tenant, artifact_id)
-    if artifact is None:
+    found = await container.artifacts.get(tenant, artifact_id)
+    if found is None:
         raise NotFoundError(f"memory holds no artifact '{artifact_id}' of this user")
-    return artifact
+    return found
 
 
 async def correct_artifact(

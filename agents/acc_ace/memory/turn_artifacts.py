@@ -1,17 +1,15 @@
-"""What a turn leaves in external memory, and which of its texts are embedded.
+"""What a turn leaves in external memory.
 
 A completed turn leaves itself and what its tools returned; old events that are deleted leave
 their words.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.core.schemas.session import PastTurn
-from acc_ace.core.text.duplicates import Vector, unit_vector
 from acc_ace.core.text.tokens import clip_tokens, token_end
 
 SEARCH_TOOL = "search_evidence"
@@ -47,10 +45,10 @@ def turn_artifact_id(key: SessionKey, turn: int) -> str:
 def _turn(key: SessionKey, interaction: Interaction, max_tokens: int) -> Artifact:
     answer = interaction.decision.final_answer if interaction.decision else ""
     half = max(1, max_tokens // 2)
-    text = clip_tokens(interaction.input.text, half)
+    said = clip_tokens(interaction.input.text, half)
     return Artifact(
         artifact_id=turn_artifact_id(key, interaction.turn),
-        content=f"{interaction.input.authority}: {text}{ANSWER_LABEL}{clip_tokens(answer, half)}",
+        content=f"{interaction.input.authority}: {said}{ANSWER_LABEL}{clip_tokens(answer, half)}",
         source="turn",
         created_at=interaction.created_at,
         tenant=key.tenant,
@@ -135,45 +133,3 @@ def _pieces(text: str, max_tokens: int) -> list[str]:
         pieces.append(text[at:end])
         at = end
     return pieces
-
-
-PART_CHARS = 1_000
-"""Characters of a part: about what small models read, Japanese included."""
-
-MAX_PARTS = 8
-"""Parts of one artifact that are embedded; what follows is found by its words alone."""
-
-_SHARED_CHARS = 150
-
-_CONTEXT_CHARS = 400
-"""Characters of the turn before, from its end."""
-
-
-class Passage(NamedTuple):
-    """A part of an artifact: the texts whose mean vector represents it."""
-
-    texts: tuple[str, ...]
-
-    def vector(self, vectors: Sequence[Vector]) -> Vector:
-        """The mean of the vectors of its texts, at length 1. Raises ValueError when there is none.
-
-        Two opposite vectors have no mean; then the first one is taken.
-        """
-        try:
-            return unit_vector(map(sum, zip(*vectors, strict=True)))
-        except ValueError:
-            return unit_vector(vectors[0])
-
-
-def passages_of(content: str, before: str = "") -> list[Passage]:
-    """The parts of a text that follows `before`; at least one, at most MAX_PARTS."""
-    first, *others = _parts(content.strip())
-    context = before.strip()[-_CONTEXT_CHARS:]
-    head = Passage((first, f"{context}\n{first}") if context else (first,))
-    return [head, *(Passage((part,)) for part in others)]
-
-
-def _parts(content: str) -> list[str]:
-    step = PART_CHARS - _SHARED_CHARS
-    last = max(1, len(content) - _SHARED_CHARS)
-    return [content[at : at + PART_CHARS] for at in range(0, last, step)][:MAX_PARTS]

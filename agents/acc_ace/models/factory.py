@@ -5,10 +5,9 @@ engine is imported when a model of its kind is built.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import lru_cache
-from importlib.util import find_spec
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.registry import LLMRegistry
@@ -27,41 +26,10 @@ from acc_ace.config import (
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
-from acc_ace.hooks import MODELS, absent, how_to_install, offering
-from acc_ace.model_settings import POLICY_MODEL
+from acc_ace.hooks import MODELS, absent, offering
 from acc_ace.models.breaker import Breaker
+from acc_ace.models.names import OWN_NOTES, Kind, kind_of, note_on
 from acc_ace.models.resilient import ResilientLlm
-
-EMBEDDED_NOTE = "extractive, not an LLM"
-"""The label of the embedded model's answers."""
-
-_EMBEDDED_NOTES = {EMBEDDED_MODEL: EMBEDDED_NOTE, POLICY_MODEL: "a planner, not an LLM"}
-
-
-def note_on(model: str) -> str:
-    """The label of a model's answers; '' for language models."""
-    return _EMBEDDED_NOTES.get(model, "")
-
-
-def says_label(answer: str) -> bool:
-    """Whether an answer of the embedded model ends with its label, as the first ones do."""
-    return any(entry.says_label(answer) for entry in offering(MODELS))
-
-
-Kind = Literal["gemini", "embedded", "openai-compatible", "litellm"]
-
-ALLOWED = (
-    "'auto', 'gemini-…', 'embedded/rules', 'embedded/policy' (the survivor's), 'openai/<model>', "
-    "or, with the extra 'litellm', a LiteLLM name such as 'anthropic/<model>'"
-)
-"""What a model may be called, for messages."""
-
-_KINDS: tuple[tuple[str, Kind], ...] = (
-    ("|".join(map(re.escape, _EMBEDDED_NOTES)), "embedded"),
-    (r"openai/.+", "openai-compatible"),
-    (r"(gemini|gemma)-.+|projects/.+/(endpoints/.+|publishers/google/models/gemini.+)", "gemini"),
-    (r"(?!embedded/|llama-cpp/|openai/)[a-z0-9_]+/.+", "litellm"),
-)
 
 
 class ModelInfo(NamedTuple):
@@ -71,31 +39,6 @@ class ModelInfo(NamedTuple):
     name: str
     kind: Kind
     note: str
-
-
-def kind_of(name: str, *, installed: Callable[[str], object] = find_spec) -> Kind:
-    """The kind of model that a name means.
-
-    Raises ConfigError for a name that no model has, or whose extra is not installed.
-    """
-    kind = next((kind for pattern, kind in _KINDS if re.fullmatch(pattern, name)), None)
-    if kind is None:
-        raise ConfigError(f"unknown model name {name!r}; use {_instead_of(name)}")
-    if kind == "litellm" and installed("litellm") is None:
-        raise ConfigError(
-            f"model {name!r} needs the extra 'litellm' ({how_to_install('litellm')}); "
-            f"or use {ALLOWED}"
-        )
-    return kind
-
-
-def _instead_of(name: str) -> str:
-    if not name.startswith("llama-cpp/"):
-        return ALLOWED
-    return (
-        "llama-server or Ollama for a model file: 'openai/<model>' with "
-        "ACC_ACE_OPENAI_BASE_URL=http://127.0.0.1:8080/v1 or http://127.0.0.1:11434/v1"
-    )
 
 
 @checked
@@ -117,20 +60,23 @@ def build_model(role: Role, settings: Settings, *, host: BaseLlm | str = "") -> 
         _require_options(role, settings, name)
     if block.fallback:
         fallback = _named(f"{block_of}__FALLBACK", block.fallback, block, settings)
+    is_hosts = isinstance(host, BaseLlm)
+    places = {primary.model: _HOST if is_hosts else _place(primary.model, settings)}
+    if fallback is not None:
+        is_hosts = is_hosts and not block.fallback
+        places.setdefault(fallback.model, _HOST if is_hosts else _place(fallback.model, settings))
     limits = settings.limits
-
-    def breaker_of(model: str) -> Breaker:
-        is_hosts = isinstance(host, BaseLlm) and model == primary.model
-        place = _HOST if is_hosts else _place(model, settings)
-        return shared_breaker(model, place, limits.breaker_failures, limits.breaker_pause_s)
-
+    breakers = {
+        model: shared_breaker(model, place, limits.breaker_failures, limits.breaker_pause_s)
+        for model, place in places.items()
+    }
     return ResilientLlm(
         model=primary.model,
         role=role,
         policy=block,
         primary=primary,
         fallback=fallback,
-        breaker_of=breaker_of,
+        breaker_of=breakers.__getitem__,
     )
 
 
@@ -254,7 +200,7 @@ class _OwnLlm(BaseLlm):
     @classmethod
     def supported_models(cls) -> list[str]:
         """Their names."""
-        return [re.escape(name) for name in _EMBEDDED_NOTES]
+        return [re.escape(name) for name in OWN_NOTES]
 
 
 def register_models() -> None:

@@ -1,6 +1,7 @@
-"""Measures of a reply: the tokens it took, and bounds on its length."""
+"""Measures of a reply: who gave it, the tokens it took, and bounds on its length."""
 
 import json
+from typing import NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -14,10 +15,33 @@ from acc_ace.models.response_shape import declarations_of, json_schema_of
 ESTIMATED_KEY = "acc_ace_estimated"
 """In a response's custom metadata: its usage is an estimate of ours."""
 
+MODEL_KEY = "acc_ace_model"
+WARNINGS_KEY = "acc_ace_warnings"
+FAILED_KEY = "acc_ace_failed"
+
 CHARS_PER_TOKEN = 32
 """No tokenizer packs ordinary text so tightly; a reply longer than this a token is no reply."""
 
 _SLACK_CHARS = 4_096
+
+
+class Answered(NamedTuple):
+    """Which model gave a response, and what the user should know about it."""
+
+    model: str
+    warnings: tuple[str, ...]
+    failed: TokenUse
+    """What the tries before it took."""
+
+
+def answered_by(response: LlmResponse) -> Answered:
+    """Read what ResilientLlm wrote on a response; empty for one of another model."""
+    metadata = response.custom_metadata or {}
+    return Answered(
+        str(metadata.get(MODEL_KEY, "")),
+        tuple(metadata.get(WARNINGS_KEY, ())),
+        TokenUse.model_validate(metadata.get(FAILED_KEY, {})),
+    )
 
 
 def max_reply_chars(max_output_tokens: int) -> int:

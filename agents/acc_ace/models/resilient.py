@@ -12,7 +12,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
 
 from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
@@ -27,6 +26,7 @@ from acc_ace.errors import ModelError, ModelOutputError
 from acc_ace.models.attempt import ModelAttempt
 from acc_ace.models.breaker import Breaker
 from acc_ace.models.failures import MAX_WAIT_S, Failure, NoAnswer
+from acc_ace.models.reply_bounds import FAILED_KEY, MODEL_KEY, WARNINGS_KEY
 
 EMPTY_RETRIES = 1
 """Retries after an empty reply; more of them seldom help."""
@@ -40,30 +40,7 @@ MAX_OUTPUT_TOKENS = 65_536
 FALLBACK_S = 10.0
 """Seconds that a fallback has at least, however much of the turn's time is left."""
 
-MODEL_KEY = "acc_ace_model"
-WARNINGS_KEY = "acc_ace_warnings"
-FAILED_KEY = "acc_ace_failed"
-
 _log = logging.getLogger(__name__)
-
-
-class Answered(NamedTuple):
-    """Which model gave a response, and what the user should know about it."""
-
-    model: str
-    warnings: tuple[str, ...]
-    failed: TokenUse
-    """What the tries before it took."""
-
-
-def answered_by(response: LlmResponse) -> Answered:
-    """Read what ResilientLlm wrote on a response; empty for one of another model."""
-    metadata = response.custom_metadata or {}
-    return Answered(
-        str(metadata.get(MODEL_KEY, "")),
-        tuple(metadata.get(WARNINGS_KEY, ())),
-        TokenUse.model_validate(metadata.get(FAILED_KEY, {})),
-    )
 
 
 def _own_breakers() -> Callable[[str], Breaker]:

@@ -17,7 +17,7 @@ from acc_ace.storage.playbooks.playbook_export_files import PlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.prompt_history import PromptHistory
 from acc_ace.storage.sql_artifacts import ArtifactIndex, SqlArtifactStore
-from acc_ace.storage.sql_database import Database, SqlUnitOfWork
+from acc_ace.storage.sql_database import SqlUnitOfWork
 from acc_ace.storage.sql_directory import SqlSessionDirectory
 from acc_ace.storage.sql_erasure import Files, SqlErasure
 from acc_ace.storage.sql_evidence import SqlEvidenceStore, SqlToolStarts
@@ -40,6 +40,7 @@ from acc_ace.turn.ports import (
     UserRules,
 )
 from acc_ace.turn.session_directory import SessionDirectory
+from acc_ace.unit_of_work import Database
 
 
 def open_playbook_files(settings: Settings) -> PlaybookObserver | None:

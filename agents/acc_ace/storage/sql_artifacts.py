@@ -33,10 +33,9 @@ from acc_ace.storage.sql_artifact_pool import (
     TermFrequencies,
     lexical_pool,
 )
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, decode
 from acc_ace.storage.tenant_rows import TenantTotals, Times, find_tenant, locked_tenant
-from acc_ace.unit_of_work import Write
+from acc_ace.unit_of_work import Database, Write
 
 _ANY_TOKENS = 2**31
 """No token limit, for a list that is cut later."""
@@ -222,13 +221,13 @@ class SqlArtifactStore(Generic[R]):
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
         self.wake()
         async with asking(self._dense.embedder if self._dense else None, query.text) as vector:
-            matches = await self._read(lambda rows: self._find(rows, query))
-            if matches is None:
+            found = await self._read(lambda rows: self._find(rows, query))
+            if found is None:
                 return Recall()
             asked = await vector
         chosen = await self._read(
             lambda rows: self._choose(
-                rows, query, matches, asked, limit=query.limit, max_tokens=query.max_tokens
+                rows, query, found, asked, limit=query.limit, max_tokens=query.max_tokens
             )
         )
         artifacts = _artifacts(chosen.bodies)
@@ -237,18 +236,18 @@ class SqlArtifactStore(Generic[R]):
             # Expired ones are rare, so the candidates ranked below them are read only now.
             chosen = await self._read(
                 lambda rows: self._choose(
-                    rows, query, matches, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
+                    rows, query, found, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
                 )
             )
             artifacts = _artifacts(chosen.bodies)
             ranked = shortlist(
                 valid_first(chosen.ranked, artifacts, query.asked_at),
-                matches.previous,
+                found.previous,
                 limit=query.limit,
                 max_tokens=query.max_tokens,
             )
         # Finding the best excerpts of long candidates takes 20 ms for eight of 2,000 characters.
-        candidates = await asyncio.to_thread(fitted, ranked, artifacts, query, matches.terms)
+        candidates = await asyncio.to_thread(fitted, ranked, artifacts, query, found.terms)
         return Recall(
             candidates=candidates,
             warnings=[text for text in (asked.warning, *chosen.warnings) if text],
@@ -280,42 +279,42 @@ class SqlArtifactStore(Generic[R]):
         prepared = self._dense.prepare(rows, tenant, documents) if self._dense else None
         return _Found(terms, tenant, statistics, previous, documents, early, prepared)
 
-    def _near(self, rows: R, query: RecallQuery, matches: _Found, asked: QueryVector) -> DensePool:
+    def _near(self, rows: R, query: RecallQuery, found: _Found, asked: QueryVector) -> DensePool:
         if self._dense is None or asked.vector is None:
             return DensePool({}, {}, [])
         return self._dense.pool(
             rows,
-            matches.tenant,
+            found.tenant,
             asked.vector,
-            matches.documents,
+            found.documents,
             before=query.before,
-            prepared=matches.prepared,
+            prepared=found.prepared,
         )
 
     def _choose(
         self,
         rows: R,
         query: RecallQuery,
-        matches: _Found,
+        found: _Found,
         asked: QueryVector,
         *,
         limit: int,
         max_tokens: int,
     ) -> _Chosen:
         """The best `limit` of the pool within `max_tokens`, with the previous turn."""
-        near = self._near(rows, query, matches, asked)
+        near = self._near(rows, query, found, asked)
         ranked = rank(
-            {**matches.documents, **near.documents}.values(),
-            matches.terms,
-            matches.statistics,
+            {**found.documents, **near.documents}.values(),
+            found.terms,
+            found.statistics,
             weights=self._weights,
             limit=limit,
-            also=matches.previous.artifact_id if matches.previous else None,
+            also=found.previous.artifact_id if found.previous else None,
             cosines=near.cosines,
-            early=matches.early,
+            early=found.early,
         )
-        chosen = shortlist(ranked, matches.previous, limit=limit, max_tokens=max_tokens)
-        bodies = rows.bodies(matches.tenant, [item.artifact_id for item in chosen])
+        chosen = shortlist(ranked, found.previous, limit=limit, max_tokens=max_tokens)
+        bodies = rows.bodies(found.tenant, [item.artifact_id for item in chosen])
         return _Chosen(chosen, bodies, near.warnings)
 
 

@@ -3,38 +3,11 @@
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.resources import files
-from typing import Final, Protocol, TypeVar
+from typing import Final
 
 from acc_ace.errors import StoreError
 from acc_ace.storage.sql_rows import Dialect, Rows
-from acc_ace.unit_of_work import Write
-
-T = TypeVar("T")
-
-
-class Database(Protocol):
-    """Runs a transaction as one function on a worker thread; it ends with the call."""
-
-    async def read(self, work: Callable[[Rows], T]) -> T:
-        """Run reads over one consistent snapshot."""
-        ...
-
-    async def write(self, work: Callable[[Rows], T]) -> T:
-        """Run one atomic transaction. `work` may be retried, even after a commit."""
-        ...
-
-    async def scrub(self) -> bool:
-        """Remove deleted data from the database files; return whether that succeeded."""
-        ...
-
-    async def check(self) -> None:
-        """Check the connection; raises StoreError."""
-        ...
-
-    async def close(self) -> None:
-        """Finish running work and disconnect; using the database again raises StoreError."""
-        ...
-
+from acc_ace.unit_of_work import Database, Write
 
 VERSION: Final = 103
 """Schema version of the baseline. Lower ones are from before the first release."""
@@ -54,19 +27,19 @@ def baseline(dialect: Dialect) -> str:
     return "\n".join(scripts).replace("{id}", _KEYS[dialect])
 
 
-def check_version(version: int, database: str, setting: str) -> None:
+def check_version(found: int, database: str, setting: str) -> None:
     """Raise StoreError for a database with another schema version.
 
     `database` is its name in the message, `setting` the setting that points to it.
     """
-    if version > VERSION:
+    if found > VERSION:
         raise StoreError(
-            f"{database} has schema version {version}, this program knows up to {VERSION}; "
+            f"{database} has schema version {found}, this program knows up to {VERSION}; "
             f"upgrade the program, or point {setting} to another place"
         )
-    if version < VERSION:
+    if found < VERSION:
         raise StoreError(
-            f"{database} has schema version {version}, of a program before the first release, and "
+            f"{database} has schema version {found}, of a program before the first release, and "
             f"cannot be upgraded to {VERSION}; export what you need with that program, then move "
             f"the database away or point {setting} to another place"
         )

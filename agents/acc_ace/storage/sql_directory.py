@@ -8,11 +8,10 @@ from typing import Final
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.session import ReadThrough, SessionRecord
 from acc_ace.errors import CorruptStoreError
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, decode, encode, page_size, raw
 from acc_ace.storage.tenant_rows import ensure_tenant
 from acc_ace.turn import session_directory as rules
-from acc_ace.unit_of_work import Write
+from acc_ace.unit_of_work import Database, Write
 
 logger = logging.getLogger(__name__)
 
@@ -88,8 +87,8 @@ class SqlSessionDirectory:
     async def take_idle(self, app: str, *, since: datetime, retry_s: float) -> SessionKey | None:
         """Claim the longest idle session due for offload, by compare-and-swap."""
         at = since.timestamp()
-        while row := await self._database.read(lambda rows: rows.one(_IDLE, (app, at))):
-            user, session, idle_since = row
+        while found := await self._database.read(lambda rows: rows.one(_IDLE, (app, at))):
+            user, session, idle_since = found
             key = SessionKey(app, user, session)
             if await self._take(key, idle_since, at + retry_s):
                 return key
@@ -168,16 +167,16 @@ class SqlSessionDirectory:
 
     async def names(self, tenant: Tenant) -> Sequence[str]:
         """All sessions of a user with a record, readable or not."""
-        records = await self._database.read(
+        found = await self._database.read(
             lambda rows: rows.all(
                 "SELECT session FROM session_directory WHERE app = ? AND user_id = ?", tenant
             )
         )
-        return [name for (name,) in records]
+        return [name for (name,) in found]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the user's records (of one session); return how many."""
-        erased = await self._database.write(
+        erased: int = await self._database.write(
             lambda rows: rows.run(
                 "DELETE FROM session_directory "
                 "WHERE app = ? AND user_id = ? AND session = coalesce(?, session)",
@@ -241,16 +240,16 @@ def _page(rows: Rows, tenant: Tenant, *, limit: int, before: str | None) -> Sequ
     """
     statement = _PAGE.format(body=raw(rows, "body")) + (_BEFORE if before is not None else "")
     values = (*tenant, *((*tenant, before) if before is not None else ()))
-    records: list[SessionRecord] = []
+    found: list[SessionRecord] = []
     passed, size = 0, limit
-    while len(records) < limit:
+    while len(found) < limit:
         some: list[_Row] = rows.all(statement + _NEWEST_FIRST, (*values, size, passed))
         keyed = ((SessionKey(*tenant, session), body) for session, body in some)
-        records += filter(None, (_readable(key, body) for key, body in keyed))
+        found += filter(None, (_readable(key, body) for key, body in keyed))
         if len(some) < size:
             break
         passed, size = passed + size, _MORE_ROWS
-    return records[:limit]
+    return found[:limit]
 
 
 def _record(session: str, body: str | bytes) -> SessionRecord:

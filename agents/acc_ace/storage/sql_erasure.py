@@ -9,12 +9,11 @@ from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.errors import ConflictError
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_directory import end_record
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sql_spending import forget_session
 from acc_ace.storage.tenant_rows import find_tenant, tenant_number
-from acc_ace.unit_of_work import Write
+from acc_ace.unit_of_work import Database, Write
 
 _TABLES: Final = {
     "sessions": "adk_sessions",
@@ -70,10 +69,10 @@ class SqlErasure:
     async def apps(self, user: str) -> set[str]:
         """The apps with rows or files of a user."""
         rows = await self._database.read(lambda rows: rows.all(_APPS, (user, user)))
-        names = {app for (app,) in rows}
+        found = {app for (app,) in rows}
         for files in self._files.values():
-            names |= await files.apps(user)
-        return names
+            found |= await files.apps(user)
+        return found
 
     async def sessions(self, tenant: Tenant) -> Collection[str]:
         """All sessions of a user found in any table."""
@@ -164,11 +163,11 @@ def _sessions(rows: Rows, tenant: Tenant) -> set[str]:
 
 
 def _count(rows: Rows, table: str, tenant: Tenant) -> int:
-    records = rows.all(
+    found = rows.all(
         f"SELECT count(*) FROM {table} WHERE app = ? AND user_id = ?",  # noqa: S608 - our names
         tenant,
     )
-    return int(records[0][0])
+    return int(found[0][0])
 
 
 def _add(counts: dict[str, int], more: dict[str, int]) -> None:

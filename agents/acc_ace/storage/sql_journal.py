@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.commit import JournalEntry
 from acc_ace.errors import CorruptStoreError, NotFoundError
-from acc_ace.storage.sql_database import AlreadyCommittedError, Database, SqlUnitOfWork
+from acc_ace.storage.sql_database import AlreadyCommittedError, SqlUnitOfWork
 from acc_ace.storage.sql_rows import Rows, decode, encode, page_size
 from acc_ace.storage.tenant_rows import ensure_tenant
 from acc_ace.turn.journal import check_expected_version, check_next_version
-from acc_ace.unit_of_work import Write
+from acc_ace.unit_of_work import Database, Write
 
 _NEWEST_VERSION = 2**31 - 1
 _NEWEST_CHANGE = 2**62
@@ -89,14 +89,14 @@ class SqlJournal:
     ) -> Sequence[JournalEntry]:
         """A page of entries, newest first, at most `limit`."""
         before = _NEWEST_VERSION if before_version is None else before_version
-        records = await self.database.read(
+        found = await self.database.read(
             lambda rows: rows.all(
                 f"SELECT version, digest, body {_OF_SESSION} AND version < ? "
                 "ORDER BY version DESC LIMIT ?",
                 (*key, min(before, _NEWEST_VERSION), page_size(limit)),
             )
         )
-        return [_entry(key.session, *row) for row in records]
+        return [_entry(key.session, *row) for row in found]
 
     async def sessions(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
@@ -113,10 +113,10 @@ class SqlJournal:
         self, app: str, *, limit: int = 50
     ) -> Sequence[tuple[SessionKey, JournalEntry]]:
         """The most recently changed sessions of all users of an app, the latest first."""
-        records = await self.database.read(
+        found = await self.database.read(
             lambda rows: rows.all(_SESSIONS_OF_APP, (app, page_size(limit)))
         )
-        return [(SessionKey(app, user, row[0]), _entry(*row)) for user, *row in records]
+        return [(SessionKey(app, user, row[0]), _entry(*row)) for user, *row in found]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's entries (of one session); return how many."""

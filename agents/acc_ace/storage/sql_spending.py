@@ -10,10 +10,9 @@ from datetime import date
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.cost import REPLAY, Crossing, DaySum, ModelUse, StageCost, Totals
 from acc_ace.core.schemas.report import Money, TokenUse
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, page_size
 from acc_ace.storage.tenant_rows import ensure_tenant, find_tenant
-from acc_ace.unit_of_work import Write
+from acc_ace.unit_of_work import Database, Write
 
 _PUT = """
     INSERT INTO model_uses (run, stage, model, app, user_id, session, turn, calls, failed, input,
@@ -142,7 +141,7 @@ class SqlSpendingStore:
 
     async def stages(self, key: SessionKey) -> Sequence[StageCost]:
         """What a session cost by stage and model, `saved` not filled in; replay is among them."""
-        records = await self._database.read(lambda rows: rows.all(_STAGES, key))
+        found = await self._database.read(lambda rows: rows.all(_STAGES, key))
         return [
             StageCost(
                 stage=stage,
@@ -151,24 +150,24 @@ class SqlSpendingStore:
                 cost=Money.of(int(nano), int(unpriced)),
                 tokens=_tokens(*tokens),
             )
-            for stage, model, runs, nano, unpriced, *tokens in records
+            for stage, model, runs, nano, unpriced, *tokens in found
         ]
 
     async def uses(self, key: SessionKey, *, turns: int, before: int) -> Sequence[ModelUse]:
         """What the newest `turns` turns before one used, newest first."""
         values = (*key, *key, before, page_size(turns))
-        records = await self._database.read(lambda rows: rows.all(_USES, values))
+        found = await self._database.read(lambda rows: rows.all(_USES, values))
         return [
             ModelUse(
                 run=run, turn=turn, stage=stage, model=model, nano=nano, tokens=_tokens(*tokens)
             )
-            for run, turn, stage, model, nano, *tokens in records
+            for run, turn, stage, model, nano, *tokens in found
         ]
 
     async def crossing(self, key: SessionKey) -> Crossing:
         """From which turn on a session has used less than replaying it."""
-        row = await self._database.read(lambda rows: rows.one(_CROSSING, key))
-        money, tokens, newest, unpriced = row or (None, None, None, None)
+        found = await self._database.read(lambda rows: rows.one(_CROSSING, key))
+        money, tokens, newest, unpriced = found or (None, None, None, None)
         return Crossing(
             money=None if unpriced else _after(money, newest), tokens=_after(tokens, newest)
         )
@@ -179,15 +178,15 @@ class SqlSpendingStore:
         """A page of what a user has spent, by day and session."""
         place = (after.day.isoformat(), after.session) if after else ("", "")
         values = (*tenant, *place, page_size(limit))
-        records = await self._database.read(lambda rows: rows.all(_DAYS, values))
+        found = await self._database.read(lambda rows: rows.all(_DAYS, values))
         return [
             DaySum(day=date.fromisoformat(day), session=session, totals=_totals_of(*sums))
-            for day, session, *sums in records
+            for day, session, *sums in found
         ]
 
     async def _totals(self, where: str, values: Sequence[object]) -> Totals:
-        row = await self._database.read(lambda rows: rows.one(_SPENDING + where, values))
-        return _totals_of(*(row or (0, 0, 0)))
+        found = await self._database.read(lambda rows: rows.one(_SPENDING + where, values))
+        return _totals_of(*(found or (0, 0, 0)))
 
 
 def forget_session(rows: Rows, key: SessionKey) -> int:

@@ -12,10 +12,9 @@ from typing import Any, Final
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.trace import TurnTrace
 from acc_ace.errors import CorruptStoreError
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, problem_of
 from acc_ace.storage.tenant_rows import ensure_tenant
-from acc_ace.unit_of_work import Write
+from acc_ace.unit_of_work import Database, Write
 
 KEPT_TURNS: Final = 50
 """Turns of a session that are kept, newest first."""
@@ -65,14 +64,14 @@ class SqlTraceStore:
     async def of_turn(self, key: SessionKey, turn: int) -> Sequence[TurnTrace]:
         """The kept runs of a turn, oldest first."""
         statement = f"SELECT body FROM turn_traces WHERE {_KEY} AND turn = ? ORDER BY seq"  # noqa: S608
-        records = await self._database.read(lambda rows: rows.all(statement, (*key, turn)))
-        return [_unpacked(key, bytes(body)) for (body,) in records]
+        found = await self._database.read(lambda rows: rows.all(statement, (*key, turn)))
+        return [_unpacked(key, bytes(body)) for (body,) in found]
 
     async def turns(self, key: SessionKey) -> Sequence[int]:
         """The turns of a session of which something is kept, in order."""
         statement = f"SELECT DISTINCT turn FROM turn_traces WHERE {_KEY} ORDER BY turn"  # noqa: S608
-        records = await self._database.read(lambda rows: rows.all(statement, key))
-        return [turn for (turn,) in records]
+        found = await self._database.read(lambda rows: rows.all(statement, key))
+        return [turn for (turn,) in found]
 
 
 def _packed(trace: TurnTrace) -> bytes:

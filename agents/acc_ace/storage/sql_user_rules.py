@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from acc_ace.core.schemas.base import Tenant
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.errors import ConflictError
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows, decode, encode
 from acc_ace.storage.tenant_rows import ensure_tenant
-from acc_ace.unit_of_work import Write
+from acc_ace.unit_of_work import Database, Write
 
 _INSERT = """
     INSERT INTO user_rules (app, user_id, rule_id, body) VALUES (?, ?, ?, ?)
@@ -31,13 +30,13 @@ class SqlUserRules:
 
     async def list(self, tenant: Tenant) -> Sequence[ConstraintPin]:
         """The user's rules, oldest first."""
-        records = await self._database.read(lambda rows: rows.all(_SELECT, tenant))
-        return [decode(ConstraintPin, body, what="a rule of a user") for (body,) in records]
+        found = await self._database.read(lambda rows: rows.all(_SELECT, tenant))
+        return [decode(ConstraintPin, body, what="a rule of a user") for (body,) in found]
 
     async def next_number(self, tenant: Tenant) -> int:
         """The number of the user's next rule; numbers are never reused."""
-        records = await self._database.read(lambda rows: rows.all(_COUNT, tenant))
-        return int(records[0][0]) + 1
+        found = await self._database.read(lambda rows: rows.all(_COUNT, tenant))
+        return int(found[0][0]) + 1
 
     def change_write(
         self, tenant: Tenant, *, added: Sequence[ConstraintPin], removed: Sequence[str]

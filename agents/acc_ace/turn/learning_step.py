@@ -25,7 +25,6 @@ from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.text.prompt import Lines, Prompt
 from acc_ace.errors import ConflictError
 from acc_ace.turn.reflection_step import (
-    TurnOutcome,
     lesson_sources,
     plain_reflection,
     reflect,
@@ -39,6 +38,7 @@ from acc_ace.turn.structured_call import (
     parser,
     structured_call,
 )
+from acc_ace.turn.turn_record import TurnOutcome
 
 __all__ = [
     "Learned",

@@ -4,10 +4,10 @@ The journal and the session directory are in separate modules, with the rules th
 applies.
 """
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import date
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol
 
 from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import SessionKey, Tenant
@@ -17,32 +17,6 @@ from acc_ace.core.schemas.interaction import Interaction, ToolStart
 from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.core.schemas.trace import TurnTrace
 from acc_ace.unit_of_work import Write
-
-T = TypeVar("T")
-
-
-class Transactions(Protocol):
-    """Runs a transaction as one function, over rows, on a worker thread. Raises StoreError."""
-
-    async def read(self, work: Callable[[Any], T]) -> T:
-        """Run reads over one consistent snapshot."""
-        ...
-
-    async def write(self, work: Callable[[Any], T]) -> T:
-        """Run one atomic transaction. `work` may be retried, even after a commit."""
-        ...
-
-    async def scrub(self) -> bool:
-        """Remove deleted data from the database files; return whether that succeeded."""
-        ...
-
-    async def check(self) -> None:
-        """Check the connection; raises StoreError."""
-        ...
-
-    async def close(self) -> None:
-        """Finish running work and disconnect."""
-        ...
 
 
 class HeldEvents(Protocol):

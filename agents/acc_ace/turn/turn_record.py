@@ -3,6 +3,7 @@
 In memory only; durable data is in the stores. What is only measured is in its observer.
 """
 
+from collections.abc import Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
@@ -21,12 +22,11 @@ from acc_ace.core.schemas.interaction import (
 )
 from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.core.schemas.qualification import Qualification, QualificationVerdict
-from acc_ace.core.schemas.reflection import Feedback, Reflection
+from acc_ace.core.schemas.reflection import Feedback, Judgement, Reflection
 from acc_ace.core.schemas.report import ReportedLearning
 from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.turn.observer import Listener, TurnObserver
 from acc_ace.turn.ports import HeldEvents
-from acc_ace.turn.reflection_step import TurnOutcome
 from acc_ace.turn.turn_commit import LostCall
 
 T = TypeVar("T")
@@ -93,6 +93,35 @@ class ToolUse:
     """Calls of our Generator so far, including those rejected as too many."""
     replies: int = 0
     """Replies of its model so far."""
+
+
+@dataclass(frozen=True)
+class TurnOutcome:
+    """x_t, CCS_t, the answer, tool results, and feedback on the answer."""
+
+    turn_input: TurnInput
+    state: CommittedState
+    generation: GeneratorOutput
+    tool_results: Sequence[ToolResult] = ()
+    previous: Interaction | None = None
+    """The turn before, which x_t may correct."""
+    warnings: Sequence[str] = ()
+    feedback: Sequence[Judgement] = ()
+    documents: Sequence[str] = ()
+    """Text of earlier tool results and documents that the turn was shown."""
+    guarded: bool = False
+    """Whether the guard found a tool call that breaks a constraint."""
+
+    @property
+    def used_ids(self) -> tuple[str, ...]:
+        """Ids of the bullets used by the answer."""
+        return tuple(self.generation.bullet_ids)
+
+    @property
+    def previous_ids(self) -> tuple[str, ...]:
+        """Ids of the bullets used by the previous answer."""
+        decision = self.previous.decision if self.previous else None
+        return tuple(decision.bullet_ids) if decision else ()
 
 
 @dataclass

@@ -11,7 +11,7 @@ from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import EmbedderError, TextRefusedError
 from acc_ace.ext.semantic.embedding_backfill import EmbeddingBackfill
 from acc_ace.memory.artifact_store import Embedded, Unembedded
-from acc_ace.memory.turn_artifacts import PART_CHARS
+from acc_ace.memory.passages import PART_CHARS
 from acc_ace.storage.create_stores import Stores, create_stores
 from config import Settings
 from tests.contract.values import artifact, asking

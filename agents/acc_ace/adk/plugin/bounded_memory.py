@@ -47,7 +47,8 @@ from acc_ace.core.schemas import state as keys
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.prompt import load_prompt
 from acc_ace.errors import MemoryBypassedError
-from acc_ace.models.factory import note_on, priced_names
+from acc_ace.models.factory import priced_names
+from acc_ace.models.names import note_on
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.observer import Listener
 from acc_ace.turn.turn_record import TurnRecords
@@ -178,8 +179,8 @@ class BoundedMemoryPlugin(BasePlugin):
             prompt=self._prompt,
             limits=self._container.settings.limits,
         )
-        observer, text = turn.record.observer, turn.record.start.x_t.text
-        note_request(observer, callback_context, llm_request, text)
+        observer, said = turn.record.observer, turn.record.start.x_t.text
+        note_request(observer, callback_context, llm_request, said)
         return None
 
     async def after_model_callback(

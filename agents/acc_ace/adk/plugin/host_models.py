@@ -18,7 +18,8 @@ from acc_ace.adk.structured_agent import DirectCompletion, direct_completions
 from acc_ace.config import AUTO, Role
 from acc_ace.container import Container
 from acc_ace.errors import ConfigError
-from acc_ace.models.factory import build_model, kind_of, priced_names
+from acc_ace.models.factory import build_model, priced_names
+from acc_ace.models.names import kind_of
 from acc_ace.models.resilient import ResilientLlm
 
 
@@ -104,8 +105,8 @@ def first_llm_agent(node: BaseNode) -> LlmAgent | None:
         return node
     graph = getattr(node, "graph", None)
     for child in (*getattr(node, "sub_agents", ()), *(graph.nodes if graph else ())):
-        if agent := first_llm_agent(child):
-            return agent
+        if found := first_llm_agent(child):
+            return found
     return None
 
 

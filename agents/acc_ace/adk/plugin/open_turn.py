@@ -15,11 +15,11 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 from google.genai import types
 
-from acc_ace.adk.bounded_turn import waiting_calls
 from acc_ace.adk.plugin.model_request import Transcript
-from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.adk.sessions.session_services import StoredSessions
 from acc_ace.adk.stages.stage import State
 from acc_ace.adk.stages.tool_loop import result_text
+from acc_ace.adk.turn_report import waiting_calls
 from acc_ace.adk.user_content import attachment, session_key
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.bullet import Bullet
@@ -190,7 +190,7 @@ def new_turn(
         ),
         TurnObserver(heard),
         held,
-        marks_playbook=not isinstance(ctx.session_service, SqlSessionService),
+        marks_playbook=not isinstance(ctx.session_service, StoredSessions),
     )
     return OpenTurn(
         ctx,

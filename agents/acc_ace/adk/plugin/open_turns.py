@@ -9,7 +9,6 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 
-from acc_ace.adk.bounded_turn import TurnRepeated, learning_failed
 from acc_ace.adk.memory_view import shown_bullets
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name, used_bullets
@@ -17,14 +16,14 @@ from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.answer_events import committed_state
-from acc_ace.adk.turn_report import turn_report
+from acc_ace.adk.turn_report import TurnRepeated, learning_failed, turn_report
 from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.schemas.report import Answer, TurnDone, TurnPaused
 from acc_ace.errors import AccAceError, MemoryBypassedError
-from acc_ace.models.factory import note_on
+from acc_ace.models.names import note_on
 from acc_ace.turn.observer import Listener
 from acc_ace.turn.turn_record import TurnRecords
 
@@ -83,10 +82,10 @@ class Turns:
         await self._container.spending.require_room(key.tenant)
         await self._sessions.take(ctx)
         request = self.records.requested(key)
-        earlier = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
-        if earlier is not None:
+        kept = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
+        if kept is not None:
             await self._sessions.release(ctx)
-            raise TurnRepeated(earlier)
+            raise TurnRepeated(kept)
 
     async def begin(self, ctx: InvocationContext) -> None:
         """Hold the session, prepare CCS_t, hide the transcript.

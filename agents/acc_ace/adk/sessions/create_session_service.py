@@ -11,8 +11,8 @@ from acc_ace.container import Container
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from acc_ace.core.schemas.session import PastTurn
 from acc_ace.turn.event_offload import offload_events
-from acc_ace.turn.ports import Transactions
 from acc_ace.turn.session_changes import forget_session
+from acc_ace.unit_of_work import Database
 
 
 def open_session_service(
@@ -30,7 +30,7 @@ def open_session_service(
     async def forget(key: SessionKey) -> None:
         await forget_session(container, key)
 
-    own: Transactions | None = None
+    own: Database | None = None
     if directory is not None:
         from acc_ace.storage.sqlite.database import (  # noqa: PLC0415 - of SQLite
             DATABASE_FILE,

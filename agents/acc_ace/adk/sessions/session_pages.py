@@ -11,8 +11,8 @@ from acc_ace.adk.sessions.session_rows import apps_of, read_page, session_id
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.sessions.stored_state import unshared
 from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
+from acc_ace.unit_of_work import Database
 
 
 class StoredSession(NamedTuple):
@@ -72,12 +72,12 @@ class SqlSessionPages:
         self, tenant: Tenant, *, limit: int, after: str | None
     ) -> Sequence[StoredSession]:
         """A page of sessions by name."""
-        records = await self._database.read(
+        found = await self._database.read(
             lambda rows: read_page(rows, tenant, limit=limit, after=after or "")
         )
         return [
             StoredSession(row.key.session, row.created_at, row.updated_at, row.state)
-            for row in records
+            for row in found
         ]
 
     async def events(
@@ -89,8 +89,8 @@ class SqlSessionPages:
             session = session_id(rows, key)
             return [] if session is None else read_all(rows, session, after=after or 0, limit=limit)
 
-        page = await self._database.read(work)
-        return [HeldEvent(row.seq, json.loads(row.body)) for row in page]
+        found = await self._database.read(work)
+        return [HeldEvent(row.seq, json.loads(row.body)) for row in found]
 
 
 class ServiceSessionPages:
@@ -103,15 +103,15 @@ class ServiceSessionPages:
         """The apps of a service in memory; others cannot be asked without naming an app."""
         if not isinstance(self._service, InMemorySessionService):
             return set()
-        stores = (self._service.sessions, self._service.user_state)
-        return {app for users in stores for app, of_app in users.items() if of_app.get(user)}
+        kept = (self._service.sessions, self._service.user_state)
+        return {app for users in kept for app, of_app in users.items() if of_app.get(user)}
 
     async def sessions(
         self, tenant: Tenant, *, limit: int, after: str | None
     ) -> Sequence[StoredSession]:
         """A page of sessions by name."""
-        response = await self._service.list_sessions(app_name=tenant.app, user_id=tenant.user)
-        later = [session for session in response.sessions if after is None or session.id > after]
+        found = await self._service.list_sessions(app_name=tenant.app, user_id=tenant.user)
+        later = [session for session in found.sessions if after is None or session.id > after]
         return [
             StoredSession(
                 session.id,

@@ -39,7 +39,7 @@ from typing import Any, Final
 
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.events import Event
-from google.adk.sessions import BaseSessionService, Session
+from google.adk.sessions import Session
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
 from acc_ace.adk.sessions.event_buffer import HeldTurn, write_events
@@ -66,6 +66,7 @@ from acc_ace.adk.sessions.session_rows import (
     use_time_ordered_ids,
     write_state,
 )
+from acc_ace.adk.sessions.session_services import StoredSessions
 from acc_ace.adk.sessions.stored_state import (
     ReadPlaybook,
     is_silent,
@@ -79,9 +80,8 @@ from acc_ace.adk.sessions.stored_state import (
     unshared,
 )
 from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
-from acc_ace.unit_of_work import Write
+from acc_ace.unit_of_work import Database, Write
 
 Forget = Callable[[SessionKey], Awaitable[None]]
 """Locks a session and deletes it from the stores, whose database has its events too."""
@@ -93,7 +93,7 @@ _ENDED_TURNS: Final = 256
 """Ended turns whose late events are still recognised."""
 
 
-class SqlSessionService(BaseSessionService):
+class SqlSessionService(StoredSessions):
     """ADK's session service over a Database. Raises StoreError when that cannot be used."""
 
     def __init__(
@@ -167,11 +167,11 @@ class SqlSessionService(BaseSessionService):
         key = SessionKey(app_name, user_id, session_id.strip())
 
         def work(rows: Rows) -> tuple[Session, list[str]] | None:
-            row = read_session(rows, key)
-            if row is None:
+            found = read_session(rows, key)
+            if found is None:
                 return None
-            session = _session(row, read_shared_state(rows, key.tenant))
-            return session, self._bodies(rows, row.id, config)
+            session = _session(found, read_shared_state(rows, key.tenant))
+            return session, self._bodies(rows, found.id, config)
 
         loaded = await self.database.read(work)
         if loaded is None:

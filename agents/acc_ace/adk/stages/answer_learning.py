@@ -24,9 +24,9 @@ from acc_ace.turn.learning_step import (
     propose_deltas,
     reflect,
 )
-from acc_ace.turn.reflection_step import TurnOutcome, evidence_of, with_current_bullets
+from acc_ace.turn.reflection_step import evidence_of, with_current_bullets
 from acc_ace.turn.structured_call import Completion, load_prompts
-from acc_ace.turn.turn_record import TurnRecord, require
+from acc_ace.turn.turn_record import TurnOutcome, TurnRecord, require
 
 Later = Callable[[TurnRecord], Awaitable[None]]
 """Queues an answered turn, to be learnt from later."""
@@ -174,13 +174,13 @@ class AnswerLearning:
 
     def _has_evidence(self, record: TurnRecord) -> bool:
         """Whether the turn is learnt from; reports its evidence, or that there is none."""
-        evidence = evidence_of(turn_outcome(record))
-        is_learnt_from = bool(evidence) or self._settings.learn_on == "every"
+        found = evidence_of(turn_outcome(record))
+        is_learnt_from = bool(found) or self._settings.learn_on == "every"
         skipped = "" if is_learnt_from else "no_evidence"
         if skipped:
             saved = record.observer.saved
             saved["reflector"] = saved["curator"] = skipped
-        record.learning.report = ReportedLearning(evidence=list(evidence), skipped=skipped)
+        record.learning.report = ReportedLearning(evidence=list(found), skipped=skipped)
         return is_learnt_from
 
     async def _note_learned(self, record: TurnRecord) -> None:
@@ -205,9 +205,9 @@ def turn_outcome(record: TurnRecord) -> TurnOutcome:
         warnings=record.observer.warnings,
         feedback=start.feedback,
         documents=tuple(
-            item.content
-            for item in record.qualification.qualified
-            if item.authority in {Authority.TOOL, Authority.RETRIEVED}
+            found.content
+            for found in record.qualification.qualified
+            if found.authority in {Authority.TOOL, Authority.RETRIEVED}
         ),
         guarded=any(decision.rule_id for decision in (*start.guarded, *tools.guarded)),
     )

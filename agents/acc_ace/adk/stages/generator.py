@@ -29,7 +29,7 @@ from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.schemas.report import Answer, AnswerChunk
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ConflictError, ModelOutputError
-from acc_ace.models.factory import note_on
+from acc_ace.models.names import note_on
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 

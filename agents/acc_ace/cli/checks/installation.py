@@ -62,13 +62,13 @@ def check_python(
 def check_adk(installed: str | None = None) -> CheckResult:
     """Whether the installed ADK is of the tested series."""
     try:
-        present = installed or version("google-adk")
+        found = installed or version("google-adk")
     except PackageNotFoundError:
         return problem("adk", "google-adk is not installed", _INSTALL)
-    if present.startswith(ADK_SERIES):
-        return ok("adk", f"google-adk {present}")
+    if found.startswith(ADK_SERIES):
+        return ok("adk", f"google-adk {found}")
     return problem(
-        "adk", f"google-adk {present} is not in the supported series {ADK_SERIES}x", _INSTALL
+        "adk", f"google-adk {found} is not in the supported series {ADK_SERIES}x", _INSTALL
     )
 
 

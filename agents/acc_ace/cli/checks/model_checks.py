@@ -8,8 +8,9 @@ from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, block_name, go
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
 from acc_ace.hooks import EMBEDDERS, GUARD, is_offered, only
-from acc_ace.models.factory import Kind, describe, has_judge, kind_of
+from acc_ace.models.factory import describe, has_judge
 from acc_ace.models.gemini import reach_gemini
+from acc_ace.models.names import Kind, kind_of
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 
 _ANSWER_S, _PROBE_S = 10.0, 300.0
@@ -115,9 +116,9 @@ def check_tool_calls(settings: Settings) -> CheckResult:
 def _check_model(role: Role, settings: Settings) -> CheckResult:
     setting = f"ACC_ACE_{block_name(role).upper()}__MODEL"
     name = settings.model_name(role)
-    finding = _check_name(role, setting, name, settings)
-    if finding.fix:
-        return finding
+    found = _check_name(role, setting, name, settings)
+    if found.fix:
+        return found
     try:
         return ok(role, f"{name} ({describe(role, settings).note})")
     except ConfigError as error:

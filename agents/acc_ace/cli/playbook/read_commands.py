@@ -108,9 +108,9 @@ def diff(
         last = second
         if last is None:
             last = (await service.store.load(service.scope)).version
-        difference = await service.diff(first, last)
-        document = {"from": first, "to": last, **difference.model_dump(mode="json")}
-        return last, difference.lines(), json_line(document)
+        found = await service.diff(first, last)
+        document = {"from": first, "to": last, **found.model_dump(mode="json")}
+        return last, found.lines(), json_line(document)
 
     last, lines, line = with_playbook(PlaybookTarget(user, branch, app_name), work)
     if as_json:
@@ -140,10 +140,10 @@ def history(
         )
         print_items(records, records_view, as_json=as_json)
     else:
-        rows = with_playbook(
+        found = with_playbook(
             place, lambda service: service.store.versions(service.scope, limit=limit)
         )
-        print_items(rows, versions_view, as_json=as_json)
+        print_items(found, versions_view, as_json=as_json)
 
 
 @app.command()
@@ -190,7 +190,7 @@ def stats(
     stored, held, records = with_playbook(target, work)
     playbook, limits, archived = stored.playbook, settings.limits, len(records)
     left = len(departures(records))
-    numbers = {
+    found = {
         "version": stored.version,
         "digest": stored.digest,
         "files": count_files(settings.data_dir / FOLDER, scope_of(target, settings)),
@@ -207,13 +207,13 @@ def stats(
         "made_room": left,
     }
     if as_json:
-        print(json_line(numbers))
+        print(json_line(found))
         return
     full = {"held": held, "archived": archived, "made_room": left}
     stdout_console().print(
         named_values(
             (name.replace("_", " "), Text(f"{value}{'+' if full.get(name, 0) >= PAGE else ''}"))
-            for name, value in numbers.items()
+            for name, value in found.items()
         )
     )
 

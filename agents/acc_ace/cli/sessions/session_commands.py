@@ -41,12 +41,12 @@ def run_sessions(app: str, *, user: str | None, limit: int, as_json: bool) -> No
         page = await container.journal.sessions(tenant, limit=limit)
         return [(SessionKey(*tenant, name), entry) for name, entry in page]
 
-    sessions = _with_app(app, work)
+    found = _with_app(app, work)
     if as_json:
-        for key, entry in sessions:
+        for key, entry in found:
             print(json_line({**key._asdict(), **_of(entry)}))
     else:
-        stdout_console().print(_sessions_view(sessions))
+        stdout_console().print(_sessions_view(found))
 
 
 def run_state(
@@ -92,8 +92,8 @@ def run_rules(
     if as_json:
         print(json_line({**key._asdict(), **_rules_of(state)}))
     else:
-        paragraphs = (Paragraphs((line, "")) for line in changed)
-        stdout_console().print(Group(_title(key), *paragraphs, rules_view(state)))
+        said = (Paragraphs((line, "")) for line in changed)
+        stdout_console().print(Group(_title(key), *said, rules_view(state)))
 
 
 async def _changed(
@@ -168,8 +168,8 @@ def _rules_of(state: CommittedState) -> dict[str, Any]:
     }
 
 
-def _sessions_view(sessions: Sessions) -> RenderableType:
-    if not sessions:
+def _sessions_view(found: Sessions) -> RenderableType:
+    if not found:
         return Text("no sessions yet", "dim")
     return named_values(
         (
@@ -183,7 +183,7 @@ def _sessions_view(sessions: Sessions) -> RenderableType:
                 ),
             ),
         )
-        for key, entry in sessions
+        for key, entry in found
     )
 
 

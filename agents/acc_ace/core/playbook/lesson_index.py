@@ -48,8 +48,8 @@ class LessonIndex:
     def same(self, text: str, *, apart_from: Collection[str] = ()) -> str | None:
         """The id of the oldest other bullet, of any section, that says the same."""
         terms = lesson_of(text).terms
-        file = self._by_terms[terms] if terms else {}
-        return next((bullet_id for bullet_id in file if bullet_id not in apart_from), None)
+        found = self._by_terms[terms] if terms else {}
+        return next((bullet_id for bullet_id in found if bullet_id not in apart_from), None)
 
     def contrary(self, text: str, *, apart_from: Collection[str] = ()) -> list[str]:
         """The ids of other bullets that contradict the text."""
@@ -92,7 +92,7 @@ def _fitting(
     files: Iterable[Mapping[str, Lesson]],
     apart_from: Collection[str],
 ) -> list[str]:
-    near = {bullet_id: other for file in files for bullet_id, other in file.items()}
+    near = {bullet_id: other for found in files for bullet_id, other in found.items()}
     return [
         bullet_id
         for bullet_id, other in near.items()
@@ -117,16 +117,16 @@ def search_bullets(playbook: Playbook, text: str, *, limit: int) -> list[Hit]:
     """
     asked = text[:MOST_QUERY_CHARACTERS]
     wanted = terms_of(asked)
-    matches = [wanted & bullet_terms(bullet.section, bullet.content) for bullet in playbook.bullets]
-    frequency = Counter(term for terms in matches for term in terms)
+    found = [wanted & bullet_terms(bullet.section, bullet.content) for bullet in playbook.bullets]
+    frequency = Counter(term for terms in found for term in terms)
     weight = {
-        term: math.log1p(len(matches) / max(1, frequency.get(term, 0))) for term in sorted(wanted)
+        term: math.log1p(len(found) / max(1, frequency.get(term, 0))) for term in sorted(wanted)
     }
     total = math.fsum(weight.values())
     bullet_id = clean_id(asked)
     hits = [
         Hit(bullet=bullet, score=1.0 if bullet.id == bullet_id else round(share, 4))
-        for bullet, terms in zip(playbook.bullets, matches, strict=True)
+        for bullet, terms in zip(playbook.bullets, found, strict=True)
         if (share := math.fsum(weight[term] for term in terms) / total if total else 0.0)
         or bullet.id == bullet_id
     ]
@@ -140,16 +140,16 @@ def contradicted(
     """By `seq`, the live bullets that a held operation may contradict, repeat or merge."""
     index = LessonIndex(playbook.bullets)
     by_id = playbook.by_id
-    conflicts: dict[int, Sequence[Bullet]] = {}
+    found: dict[int, Sequence[Bullet]] = {}
     for record in records:
         if record.operation is None:
             continue
         own = {record.bullet_id or "", *record.operation.source_ids}
-        text = record.operation.content or ""
+        said = record.operation.content or ""
         names = [*record.operation.source_ids]
-        if text:
-            names += index.contrary(text, apart_from=own) or index.alike(text, apart_from=own)
+        if said:
+            names += index.contrary(said, apart_from=own) or index.alike(said, apart_from=own)
         bullets = [by_id[name] for name in names if name in by_id]
         if bullets:
-            conflicts[record.seq] = bullets
-    return conflicts
+            found[record.seq] = bullets
+    return found

@@ -137,13 +137,13 @@ class PlaybookDraft:
 
         Raises PlaybookError 'unknown_id', 'no_sources' or 'merge_with_itself'.
         """
-        bullets = {bullet.id: bullet for bullet in map(self._require, source_ids)}
-        if not bullets:
+        found = {bullet.id: bullet for bullet in map(self._require, source_ids)}
+        if not found:
             raise PlaybookError("no_sources")
-        bullets.pop(survivor.id, None)
-        if not bullets:
+        found.pop(survivor.id, None)
+        if not found:
             raise PlaybookError("merge_with_itself")
-        return tuple(bullets.values())
+        return tuple(found.values())
 
     def pin(self, bullet_id: str, *, pinned: bool) -> Bullet:
         """Pin or unpin a bullet; raises PlaybookError 'unknown_id'."""

@@ -16,9 +16,10 @@ from acc_ace.errors import ModelError, ModelOutputError, NotFoundError
 from acc_ace.ext.background.learning_budget import Meter
 from acc_ace.turn.feedback_record import learn_from_feedback, mark_learned
 from acc_ace.turn.learning_step import LearningResult, Roles, curation_context, learn
-from acc_ace.turn.reflection_step import TurnOutcome, outcome_of
+from acc_ace.turn.reflection_step import outcome_of
 from acc_ace.turn.spending import Metered
 from acc_ace.turn.structured_call import Completion, Reply
+from acc_ace.turn.turn_record import TurnOutcome
 
 KNOWN = LearningOutcome(outcome="known")
 """An earlier run of the job committed already."""

@@ -140,8 +140,8 @@ async def get_parts(
 ) -> PartPage:
     """Show a document, chunk by chunk."""
     with _with_location():
-        page = await read_document(context.container, tenant, name, limit=limit, after_part=after)
-    places = [(part, part.document) for part in page]
+        found = await read_document(context.container, tenant, name, limit=limit, after_part=after)
+    places = [(part, part.document) for part in found]
     items = [
         DocumentPartView(
             artifact_id=part.artifact_id,

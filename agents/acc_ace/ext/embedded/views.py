@@ -162,13 +162,13 @@ _V = TypeVar("_V", bound=Value)
 
 
 def _valid(kind: type[_V], values: Iterable[object]) -> list[_V]:
-    views = []
+    found = []
     for value in values:
         try:
-            views.append(kind.model_validate(value))
+            found.append(kind.model_validate(value))
         except ValidationError:
             continue
-    return views
+    return found
 
 
 def _bullets_in(text: str) -> Iterable[Mapping[str, object]]:

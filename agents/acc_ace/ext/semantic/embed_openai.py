@@ -66,10 +66,10 @@ class OpenAIEmbedder:
 
     async def passages(self, texts: Sequence[str]) -> list[Vector]:
         """The vectors of texts, at most BATCH a call."""
-        vectors: list[Vector] = []
+        found: list[Vector] = []
         for first in range(0, len(texts), BATCH):
-            vectors += await self._embed(texts[first : first + BATCH], self._passage_prefix)
-        return vectors
+            found += await self._embed(texts[first : first + BATCH], self._passage_prefix)
+        return found
 
     async def close(self) -> None:
         """Nothing is held between calls."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import AccAceError, EmbedderError, TextRefusedError
 from acc_ace.memory.artifact_store import Embedded, Embedder, Unembedded, VectorStore
-from acc_ace.memory.turn_artifacts import Passage, passages_of
+from acc_ace.memory.passages import Passage, passages_of
 
 PROBE = "A short text."
 """A short text that any working endpoint accepts."""
@@ -53,18 +53,18 @@ def _vector(passage: Passage, vectors: Iterator[Vector]) -> Vector:
 
 async def _one_by_one(embedder: Embedder, batch: Sequence[Unembedded]) -> Batch:
     single = _SingleTexts(embedder)
-    embedded: list[Embedded] = []
+    found: list[Embedded] = []
     failed: dict[int, EmbedderError] = {}
     for item in batch:
         try:
-            embedded.append(await single.embedded(item))
+            found.append(await single.embedded(item))
         except EmbedderError as error:
             # Earlier successes prove nothing: it may have started to fail since.
             if not await single.takes_probe():
-                return Batch(embedded, failed, error)
+                return Batch(found, failed, error)
             _log.warning("artifact_put_off row=%d %s", item.row, error)
             failed[item.row] = error
-    return Batch(embedded, failed)
+    return Batch(found, failed)
 
 
 class _SingleTexts:

@@ -13,7 +13,6 @@ from typing import Final, Self
 
 from acc_ace.adk.structured_agent import Models
 from acc_ace.adk.student_models import StudentModels, Students
-from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
@@ -109,6 +108,9 @@ async def run_episodes(
     listeners: Sequence[Listener] = (),
 ) -> AsyncGenerator[LoopSnapshot, None]:
     """`Survivor.run` over stores of its own. Raises ConfigError too."""
+    # The stores are imported when they are opened: a loop over a container needs none of them.
+    from acc_ace.bootstrap import build_container  # noqa: PLC0415
+
     container = build_container(settings)
     try:
         survivor = Survivor(container, options, models=models, port=port, listeners=listeners)
@@ -354,12 +356,12 @@ def _summary(episode: LiveEpisode) -> str:
     """A meta note: the end, and what changed of policy or should be said more of by prompts."""
     end = f"died of {episode.died_of}" if episode.died_of else "lived to the end"
     moved = f"danger threshold {episode.wanted or 0:.2f} to {episode.threshold:.2f}"
-    parts = [f"{end} after {episode.steps} steps", moved]
+    said = [f"{end} after {episode.steps} steps", moved]
     often = [each for each in episode.memory.entries() if each.log == "alert" and each.count > 1]
     if often:
         repeated = ", ".join(f"{each.about} {each.count} times" for each in often[:_BRIEF])
-        parts.append(f"say more of {repeated}")
-    return "; ".join(parts)
+        said.append(f"say more of {repeated}")
+    return "; ".join(said)
 
 
 async def _committed(container: Container, key: SessionKey) -> list[Interaction]:

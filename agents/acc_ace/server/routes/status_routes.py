@@ -11,7 +11,8 @@ from acc_ace.config import ROLES, Role
 from acc_ace.conversation import APP_NAME
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from acc_ace.errors import AccAceError
-from acc_ace.models.factory import Kind, describe
+from acc_ace.models.factory import describe
+from acc_ace.models.names import Kind
 from acc_ace.server.problems import documented, problem, problem_of, problem_response
 from acc_ace.server.server_context import Context, ServerContext, User
 

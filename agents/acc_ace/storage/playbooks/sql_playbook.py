@@ -44,8 +44,8 @@ from acc_ace.storage.playbooks.sql_playbook_queries import (
     existing,
     no_branch,
 )
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
+from acc_ace.unit_of_work import Database
 
 
 class _Target(NamedTuple):
@@ -276,8 +276,8 @@ def _store_version(
 
 def _removed(known: CachedPlaybook, target: StoredPlaybook) -> list[str]:
     """Ids of bullets that are in the current playbook but not in the target."""
-    ids = {bullet.id for bullet in target.playbook.bullets}
-    return [bullet_id for bullet_id in known.pieces if bullet_id not in ids]
+    kept = {bullet.id for bullet in target.playbook.bullets}
+    return [bullet_id for bullet_id in known.pieces if bullet_id not in kept]
 
 
 def _returned(log: Sequence[DeltaRecord], head: Head) -> list[str]:

@@ -24,8 +24,8 @@ from acc_ace.storage.playbooks import playbook_rows as table
 from acc_ace.storage.playbooks.playbook_cache import CachedPlaybook, PlaybookCache
 from acc_ace.storage.playbooks.playbook_log_rows import read_branches, read_redirect
 from acc_ace.storage.playbooks.playbook_rows import Head
-from acc_ace.storage.sql_database import Database
 from acc_ace.storage.sql_rows import Rows
+from acc_ace.unit_of_work import Database
 
 SNAPSHOT_EVERY = 64
 """Versions between two snapshots: the maximum to replay when loading an old version."""
@@ -58,10 +58,10 @@ class SqlPlaybookReader:
             head = existing(rows, scope)
             return self._at(rows, scope, head, head.version if version is None else version)
 
-        state = await self._database.read(work)
+        found = await self._database.read(work)
         if self._follower is not None:
             self._follower.opened(self, scope)
-        return state
+        return found
 
     async def committed(self, scope: PlaybookScope, commit_id: str) -> StoredPlaybook | None:
         """The result of the commit with this id, or None if it did not take place."""
@@ -166,14 +166,14 @@ class SqlPlaybookReader:
             return stored(0, Playbook())
         reached, start = table.read_snapshot(rows, head.id, upto=version)
         log = log_rows.read_log(rows, head.id, after=reached or -1, upto=version)
-        state = stored(version, replay(log, start=start))
+        found = stored(version, replay(log, start=start))
         digest = log_rows.digest_of_version(rows, head.id, version)
-        if digest is not None and digest != state.digest:
+        if digest is not None and digest != found.digest:
             raise CorruptStoreError(
                 f"playbook of {named(scope)}, version {version}: its delta log does not match "
                 "its digest; restore the database from a copy"
             )
-        return state
+        return found
 
     def _current(self, rows: Rows, scope: PlaybookScope, head: Head) -> CachedPlaybook:
         """The newest playbook: cached, caught up from the log, or read from its rows."""
@@ -234,5 +234,5 @@ def _caught_up(rows: Rows, head: Head, known: CachedPlaybook) -> CachedPlaybook 
         # Rows of older records have changed too.
         return None
     playbook = replay(log, start=known.playbook)
-    state = known.after(head.id, head.version, playbook, log)
-    return state if state.stored.digest == head.digest else None
+    found = known.after(head.id, head.version, playbook, log)
+    return found if found.stored.digest == head.digest else None

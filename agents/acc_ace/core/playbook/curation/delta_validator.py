@@ -210,8 +210,8 @@ class DeltaValidator:
         ids = {bullet.id for bullet in group}
         if any(ids.intersection(self._applier.lessons.contrary(b.content)) for b in group):
             return held("contradiction")
-        terms = lesson_of(text or group[0].content)
-        lost = not all(same(terms, lesson_of(bullet.content)) for bullet in group)
+        kept = lesson_of(text or group[0].content)
+        lost = not all(same(kept, lesson_of(bullet.content)) for bullet in group)
         return held("differs") if lost else None
 
     def _departure(self, bullet: Bullet) -> Verdict | None:
@@ -260,15 +260,15 @@ class DeltaValidator:
         """Why a lesson's provenance or subject is doubtful, or None."""
         if self._context.by_person:
             return None
-        texts = [text for text in (content, section) if text]
-        if any(self._foreign.repeats(text, self._vouched) for text in texts):
+        said = [text for text in (content, section) if text]
+        if any(self._foreign.repeats(text, self._vouched) for text in said):
             return rejected("foreign_words")
-        if not self._trusted or any(self._untrusted.repeats(text, self._vouched) for text in texts):
+        if not self._trusted or any(self._untrusted.repeats(text, self._vouched) for text in said):
             return held("ungrounded")
-        if any(map(speaks_of_lifting, texts)):
+        if any(map(speaks_of_lifting, said)):
             return held("lifts_rules")
         against = self._context.rule_objection
-        reasons = (against(text) for text in texts) if against else ()
+        reasons = (against(text) for text in said) if against else ()
         return next((held(reason) for reason in reasons if reason), None)
 
     @cached_property
@@ -285,15 +285,15 @@ class DeltaValidator:
 
     def _screened(self, text: str, limit: int) -> tuple[str, Verdict]:
         """Screen a text of at most `limit` tokens; generalise it if shared."""
-        general = Generalised(text, changed=False, stopped=False)
+        said = Generalised(text, changed=False, stopped=False)
         if self._context.shared and rejection_reason(text, max_tokens=limit) != "too_long":
-            general = generalise(text, self._context.entities, user=self._context.user)
-        reason = rejection_reason(general.text, max_tokens=limit)
+            said = generalise(text, self._context.entities, user=self._context.user)
+        reason = rejection_reason(said.text, max_tokens=limit)
         if reason is not None:
-            return general.text, rejected(reason)
-        if general.stopped:
-            return general.text, held("personal")
-        return general.text, applied("generalised") if general.changed else OK
+            return said.text, rejected(reason)
+        if said.stopped:
+            return said.text, held("personal")
+        return said.text, applied("generalised") if said.changed else OK
 
     @property
     def _trusted(self) -> bool:

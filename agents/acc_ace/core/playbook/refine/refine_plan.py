@@ -92,10 +92,10 @@ class _Work:
 
     def merge(self) -> int:
         """Merge duplicates; returns the number of bullets removed."""
-        groups = clusters(self._draft.bullets)
-        for cluster in groups:
+        found = clusters(self._draft.bullets)
+        for cluster in found:
             self._merge_cluster(cluster)
-        return sum(len(cluster.sources) for cluster in groups)
+        return sum(len(cluster.sources) for cluster in found)
 
     def retire(self) -> int:
         """Archive harmful and stale bullets; returns their number."""

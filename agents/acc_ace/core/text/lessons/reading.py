@@ -60,7 +60,7 @@ def _terms(sentence: list[Piece]) -> list[str]:
 def _sentences(text: str, code: frozenset[str]) -> Iterator[list[Piece]]:
     sentence: list[Piece] = []
     for match in _PIECE.finditer(_THOUSANDS.sub("", text)):
-        line = match.group()
+        said = match.group()
         match match.lastgroup:
             case "stop":
                 yield sentence
@@ -68,9 +68,9 @@ def _sentences(text: str, code: frozenset[str]) -> Iterator[list[Piece]]:
             case "comma":
                 sentence.append(Piece(COMMA))
             case "literal" | "number" | "figure" | "sign":
-                sentence.append(Piece(line, literal=True))
+                sentence.append(Piece(said, literal=True))
             case _:
-                sentence.append(Piece(line, literal=line in code))
+                sentence.append(Piece(said, literal=said in code))
     yield sentence
 
 

@@ -31,7 +31,7 @@ from acc_ace.ext.survivor.loop import RULES, LoopOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import APP_NAME, runs_folder
 from acc_ace.ext.survivor.snapshots import SettingsPort, SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
-from acc_ace.models.factory import kind_of
+from acc_ace.models.names import kind_of
 from acc_ace.models.prices import load_prices
 
 LIVE_DELAY: Final = 20.0
@@ -237,10 +237,10 @@ def _copy_to_show(settings: Settings, options: LoopOptions, file: Path | None) -
 
     Raises InputError where there is no such place, StoreError.
     """
-    path = _run_file(settings, options, None)
-    if path is None:
+    kept = _run_file(settings, options, None)
+    if kept is None:
         raise InputError("--ui shows a run from the data directory; ACC_ACE_STORE=memory has none")
-    return None if file and file.resolve() == path.resolve() else path
+    return None if file and file.resolve() == kept.resolve() else kept
 
 
 def _say_price(

@@ -1,0 +1,68 @@
+"""What the name of a model says: which kind of model it is, and how its answers are labelled."""
+
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import Literal
+
+from acc_ace.config import EMBEDDED_MODEL
+from acc_ace.errors import ConfigError
+from acc_ace.hooks import MODELS, how_to_install, offering
+from acc_ace.model_settings import POLICY_MODEL
+
+EMBEDDED_NOTE = "extractive, not an LLM"
+"""The label of the embedded model's answers."""
+
+OWN_NOTES = {EMBEDDED_MODEL: EMBEDDED_NOTE, POLICY_MODEL: "a planner, not an LLM"}
+"""The labels of our own models, by name."""
+
+
+def note_on(model: str) -> str:
+    """The label of a model's answers; '' for language models."""
+    return OWN_NOTES.get(model, "")
+
+
+def says_label(answer: str) -> bool:
+    """Whether an answer of the embedded model ends with its label, as the first ones do."""
+    return any(entry.says_label(answer) for entry in offering(MODELS))
+
+
+Kind = Literal["gemini", "embedded", "openai-compatible", "litellm"]
+
+ALLOWED = (
+    "'auto', 'gemini-…', 'embedded/rules', 'embedded/policy' (the survivor's), 'openai/<model>', "
+    "or, with the extra 'litellm', a LiteLLM name such as 'anthropic/<model>'"
+)
+"""What a model may be called, for messages."""
+
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("|".join(map(re.escape, OWN_NOTES)), "embedded"),
+    (r"openai/.+", "openai-compatible"),
+    (r"(gemini|gemma)-.+|projects/.+/(endpoints/.+|publishers/google/models/gemini.+)", "gemini"),
+    (r"(?!embedded/|llama-cpp/|openai/)[a-z0-9_]+/.+", "litellm"),
+)
+
+
+def kind_of(name: str, *, installed: Callable[[str], object] = find_spec) -> Kind:
+    """The kind of model that a name means.
+
+    Raises ConfigError for a name that no model has, or whose extra is not installed.
+    """
+    kind = next((kind for pattern, kind in _KINDS if re.fullmatch(pattern, name)), None)
+    if kind is None:
+        raise ConfigError(f"unknown model name {name!r}; use {_instead_of(name)}")
+    if kind == "litellm" and installed("litellm") is None:
+        raise ConfigError(
+            f"model {name!r} needs the extra 'litellm' ({how_to_install('litellm')}); "
+            f"or use {ALLOWED}"
+        )
+    return kind
+
+
+def _instead_of(name: str) -> str:
+    if not name.startswith("llama-cpp/"):
+        return ALLOWED
+    return (
+        "llama-server or Ollama for a model file: 'openai/<model>' with "
+        "ACC_ACE_OPENAI_BASE_URL=http://127.0.0.1:8080/v1 or http://127.0.0.1:11434/v1"
+    )
