@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from acc_ace.core.playbook.curation.curation_record import OK, CurationContext, record_of
+from acc_ace.core.playbook.curation.curation_record import OK, CurationContext
 from acc_ace.core.playbook.curation.delta_guard import curate
 from acc_ace.core.playbook.refine.refine_plan import refine
 from acc_ace.core.playbook.selection import select_bullets
@@ -29,7 +29,7 @@ from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaType
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.core.text.duplicates import Vector, lesson_of, unit_vector
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
@@ -177,7 +177,9 @@ async def _import(store: SqlPlaybookStore, scope: PlaybookScope, rows: Sequence[
         return
     playbook = playbook_of(rows)
     records = [
-        record_of(DeltaKind.IMPORT, bullet.id, OK, _context(), before=None, after=bullet)
+        DeltaRecord(
+            kind=DeltaKind.IMPORT, bullet_id=bullet.id, after=bullet, **_context().stamp(OK)
+        )
         for bullet in playbook.bullets
     ]
     await store.commit(scope, playbook, records, expected_version=0)

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from acc_ace.core.playbook.playbook_versions import (
     content_digest,
     digest_of,
-    pieces_after,
     pieces_of,
 )
 from acc_ace.core.schemas.bullet import Origin
-from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
-from tests.contract.values import record
+from acc_ace.core.schemas.playbook import Playbook
 from tests.fakes.clock import START
 
 
@@ -54,34 +52,32 @@ def test_every_other_difference_changes_it() -> None:
     assert len(digests) == len(others) + 1
 
 
-def changed(playbook: Playbook, choices: Sequence[int]) -> tuple[Playbook, list[DeltaRecord]]:
-    """Additions, tags, removals and returns, and their records."""
-    draft, records = playbook.draft(), list[DeltaRecord]()
+def changed(playbook: Playbook, choices: Sequence[int]) -> Playbook:
+    """The playbook after additions, tags, removals and returns."""
+    draft = playbook.draft()
     for choice in choices:
         bullets = draft.bullets
         at, kind = divmod(choice, 4)
         if kind == 0 or not bullets:
-            added = draft.add("rules", f"lesson {choice}", bullet_id=None, at=START)
-            records.append(record("ADD", after=added))
+            draft.add("rules", f"lesson {choice}", bullet_id=None, at=START)
             continue
         bullet = bullets[at % len(bullets)]
         if kind == 1:
-            tagged = draft.tag(bullet.id, "helpful", increment=1, at=START)
-            records.append(record("TAG", before=bullet, after=tagged))
+            draft.tag(bullet.id, "helpful", increment=1, at=START)
             continue
-        records.append(record("REMOVE", before=draft.remove(bullet.id)))
+        draft.remove(bullet.id)
         if kind == 3:
-            records.append(record("RESTORE", after=draft.restore(bullet)))
-    return playbook.with_draft(draft), records
+            draft.restore(bullet)
+    return playbook.with_draft(draft)
 
 
 @given(st.lists(st.lists(st.integers(0, 40), max_size=6), max_size=6))
-def test_pieces_brought_forward_by_records_are_those_made_anew(history: list[list[int]]) -> None:
+def test_pieces_brought_forward_are_those_made_anew(history: list[list[int]]) -> None:
     playbook = Playbook()
     pieces = pieces_of(playbook)
     for choices in history:
-        playbook, records = changed(playbook, choices)
-        pieces = pieces_after(pieces, playbook, records)
+        playbook = changed(playbook, choices)
+        pieces = pieces_of(playbook, pieces)
         assert list(pieces) == [bullet.id for bullet in playbook.bullets]
         assert digest_of(pieces) == content_digest(playbook)
         assert [piece.bullet for piece in pieces.values()] == list(playbook.bullets)

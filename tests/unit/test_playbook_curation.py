@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from acc_ace.core.playbook.bullet_lookup import contradicted
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
-from acc_ace.core.playbook.lesson_index import contradicted
 from acc_ace.core.playbook.playbook_versions import without_provenance
 from acc_ace.core.text.reply_reading import MOST_ITEMS, read_reply
 from schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType

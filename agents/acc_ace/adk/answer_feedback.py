@@ -7,7 +7,6 @@ from google.adk.models import BaseLlm
 from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.core.playbook.refine.refine_plan import departures
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.delta import DeltaBatch
 from acc_ace.core.schemas.learning_job import JobState, LearningJob
@@ -64,7 +63,7 @@ class FeedbackLearner:
             fresh=kept.fresh,
             learned=learned,
             deltas=_deltas(lesson),
-            left=departures(lesson.learned.curated.records) if lesson and lesson.learned else [],
+            left=lesson.learned.curated.departures if lesson and lesson.learned else [],
             playbook_version=stored.version,
             warnings=list(lesson.warnings) if lesson else [],
         )

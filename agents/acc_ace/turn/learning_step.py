@@ -5,7 +5,7 @@ feedback, offline learning) use `learn`, which runs the whole cycle and commits 
 together.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
@@ -208,11 +208,11 @@ async def apply_tags(
     return await _commit(store, scope, _tagging(reflection, outcome, context))
 
 
-async def apply_batch(
+def apply_batch(
     store: PlaybookStore, scope: PlaybookScope, batch: DeltaBatch, context: CurationContext
-) -> Learned:
+) -> Awaitable[Learned]:
     """Apply a delta batch to the current version; each operation succeeds or fails by itself."""
-    return await _commit(store, scope, lambda playbook: curate(playbook, batch, context))
+    return _commit(store, scope, lambda playbook: curate(playbook, batch, context))
 
 
 def curation_context(

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from acc_ace.core.playbook.curation.curation_record import OK, CurationContext, record_of
+from acc_ace.core.playbook.curation.curation_record import OK, CurationContext
 from acc_ace.core.playbook.curation.delta_guard import curate
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, room_maker, stale_time
 from acc_ace.errors import ConflictError
 from acc_ace.turn.learning_step import apply_batch
 from schemas.base import PlaybookScope
 from schemas.delta import DeltaBatch, DeltaKind, DeltaOperation, DeltaStatus, DeltaType
-from schemas.playbook import Playbook, StoredPlaybook
+from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from tests.fakes.stores import InMemoryPlaybookStore
 from tests.unit.refine.values import context, playbook
 
@@ -27,7 +27,7 @@ async def _store(book: Playbook) -> InMemoryPlaybookStore:
 
 async def _fill(store: InMemoryPlaybookStore, book: Playbook) -> None:
     records = [
-        record_of(DeltaKind.IMPORT, item.id, OK, context(), before=None, after=item)
+        DeltaRecord(kind=DeltaKind.IMPORT, bullet_id=item.id, after=item, **context().stamp(OK))
         for item in book.bullets
     ]
     records[-1] = records[-1].model_copy(update={"next_id": book.next_id})

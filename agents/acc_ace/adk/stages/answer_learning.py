@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.core.playbook.curation.curation_record import Curated
+from acc_ace.core.playbook.curation.curation_record import OVER_BUDGET, Curated
 from acc_ace.core.playbook.curation.delta_guard import CurationContext
-from acc_ace.core.playbook.refine.refine_plan import OVER_BUDGET, departures
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, stale_time
 from acc_ace.core.schemas.base import Authority, PlaybookScope
 from acc_ace.core.schemas.delta import DeltaBatch
@@ -227,7 +226,7 @@ def _take(record: TurnRecord, learned: Learned) -> bool:
 def _note_departures(record: TurnRecord, curated: Curated) -> None:
     """Report which bullets left a full playbook, or that there was no room."""
     report, observer = record.learning.report, record.observer
-    left = departures(curated.records)
+    left = curated.departures
     if left:
         record.learning.report = report.model_copy(update={"left": [*report.left, *left]})
         ids = ", ".join(gone.bullet_id for gone in left)

@@ -66,5 +66,5 @@ def learning_stages(
 
 def _hand_on(ctx: InvocationContext, key: str, value: Value | None) -> State:
     if value is not None:
-        hand_on(ctx, key, value)
+        hand_on(ctx, key, value.model_dump(mode="json"))
     return {}

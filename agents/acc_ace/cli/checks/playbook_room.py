@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from acc_ace.cli.checks.installation import CheckResult, note, ok
 from acc_ace.config import Settings
-from acc_ace.core.playbook.refine.refine_plan import MAKES_ROOM, OVER_BUDGET
+from acc_ace.core.playbook.curation.curation_record import MAKES_ROOM, OVER_BUDGET
 from acc_ace.errors import ConfigError, StoreError
 from acc_ace.hooks import STORES, only
 from acc_ace.storage.sql_rows import Rows

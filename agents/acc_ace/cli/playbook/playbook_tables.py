@@ -8,8 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from acc_ace.cli.output import Paragraphs, printable
-from acc_ace.core.playbook.delta_log import BulletHistory
-from acc_ace.core.playbook.lesson_index import Hit
+from acc_ace.core.playbook.bullet_lookup import BulletHistory, Hit
 from acc_ace.core.playbook.playbook_service import PlaybookEdit
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.delta import DeltaResult, DeltaStatus, PlaybookVersion, RefineStep

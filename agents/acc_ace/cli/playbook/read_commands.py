@@ -36,11 +36,11 @@ from acc_ace.cli.playbook.playbook_target import (
 )
 from acc_ace.cli.slash_commands import playbook_view
 from acc_ace.config import load_settings
+from acc_ace.core.playbook.curation.curation_record import ROOM_REASONS
 from acc_ace.core.playbook.formats.file_form import Form
 from acc_ace.core.playbook.formats.playbook_file import write
 from acc_ace.core.playbook.playbook_service import PAGE, PlaybookService
 from acc_ace.core.playbook.playbook_size import content_stats
-from acc_ace.core.playbook.refine.refine_plan import departures
 from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.errors import InputError
 from acc_ace.storage.playbooks.export_folders import FOLDER, count_files
@@ -189,7 +189,7 @@ def stats(
 
     stored, held, records = with_playbook(target, work)
     playbook, limits, archived = stored.playbook, settings.limits, len(records)
-    left = len(departures(records))
+    left = sum(record.reason in ROOM_REASONS for record in records)
     found = {
         "version": stored.version,
         "digest": stored.digest,

@@ -14,7 +14,7 @@ from acc_ace.cli.output import print_items, stdout_console
 from acc_ace.cli.playbook.change_commands import report
 from acc_ace.cli.playbook.playbook_tables import edit_view, held_view
 from acc_ace.cli.playbook.playbook_target import Json, PlaybookTarget, User, with_playbook
-from acc_ace.core.playbook.lesson_index import contradicted
+from acc_ace.core.playbook.bullet_lookup import contradicted
 from acc_ace.core.playbook.playbook_service import PAGE, PlaybookService
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.errors import ConflictError, InputError, NotFoundError

@@ -8,7 +8,7 @@ the bullet that says it, a new one gets a new id, and a contradiction is held fo
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from acc_ace.core.playbook.curation.curation_record import OK, held, record_of, result_of
+from acc_ace.core.playbook.curation.curation_record import OK, OVER_BUDGET, pending
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate
 from acc_ace.core.playbook.playbook_size import PlaybookSize
 from acc_ace.core.schemas.bullet import MOST_COUNTED, Bullet
@@ -70,25 +70,27 @@ def _verbatim(incoming: Playbook, context: CurationContext) -> Curated:
 
 def _held(bullet: Bullet, screened: Bullet, context: CurationContext) -> Curated:
     """A bullet that exceeds a budget, held for review."""
-    verdict = held("over_budget")
+    verdict = pending(OVER_BUDGET)
     operation = DeltaOperation(
         type=DeltaType.ADD, section=screened.section, content=screened.content
     )
-    record = record_of(
-        DeltaKind.ADD,
-        None,
-        verdict,
-        context,
-        before=None,
-        after=None,
+    record = DeltaRecord(
+        kind=DeltaKind.ADD,
+        bullet_id=None,
         proposed=screened.content,
         operation=operation,
+        **context.stamp(verdict),
     )
-    return Curated(Playbook(), [result_of(DeltaType.ADD, bullet.id, verdict)], [record])
+    result = DeltaResult(
+        type=DeltaType.ADD, bullet_id=bullet.id, status=verdict.status, reason=verdict.reason
+    )
+    return Curated(Playbook(), [result], [record])
 
 
 def _record(after: Bullet, context: CurationContext, before: Bullet | None = None) -> DeltaRecord:
-    return record_of(DeltaKind.IMPORT, after.id, OK, context, before=before, after=after)
+    return DeltaRecord(
+        kind=DeltaKind.IMPORT, bullet_id=after.id, before=before, after=after, **context.stamp(OK)
+    )
 
 
 def _screened_alone(bullet: Bullet, context: CurationContext) -> Curated:

@@ -1,22 +1,23 @@
-"""Queries on the delta log: counts, one bullet's history, and replay into a playbook.
+"""The delta log: what a change adds to it, and its replay into a playbook.
 
 The log is event-sourced: replaying its applied records gives the playbook.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from difflib import get_close_matches
+from datetime import datetime
+from typing import NamedTuple
 
 from acc_ace.core.schemas.bullet import Bullet, id_number
-from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus, PlaybookVersion
+from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import ConflictError, NotFoundError, PlaybookError
 
 
 def archives(record: DeltaRecord) -> bool:
     """Whether a record archived a bullet."""
-    return _applied(record) and record.kind is DeltaKind.ARCHIVE and record.after is None
+    is_applied = record.status is DeltaStatus.APPLIED
+    return is_applied and record.kind is DeltaKind.ARCHIVE and record.after is None
 
 
 def not_pending(seq: int, *, was_held: bool) -> ConflictError | NotFoundError:
@@ -24,74 +25,6 @@ def not_pending(seq: int, *, was_held: bool) -> ConflictError | NotFoundError:
     if was_held:
         return ConflictError(f"held operation {seq} was decided already")
     return NotFoundError(f"no held operation {seq} in this playbook")
-
-
-def counts_of(records: Sequence[DeltaRecord]) -> dict[str, int]:
-    """How many of the records were applied, by kind."""
-    return dict(Counter(record.kind.value for record in records if _applied(record)))
-
-
-def version_of(stored: StoredPlaybook, records: Sequence[DeltaRecord]) -> PlaybookVersion:
-    """Summary of the version that the records produced."""
-    return PlaybookVersion(
-        version=stored.version,
-        digest=stored.digest,
-        at=max(record.created_at for record in records if _applied(record)),
-        bullets=len(stored.playbook.bullets),
-        counts=counts_of(records),
-    )
-
-
-def _applied(record: DeltaRecord) -> bool:
-    return record.status is DeltaStatus.APPLIED
-
-
-_NEAR_IDS = 3
-
-
-@dataclass(frozen=True)
-class BulletHistory:
-    """The log records of a bullet, newest first."""
-
-    bullet_id: str
-    live: Bullet | None
-    """The bullet itself, or the one it was merged into."""
-    records: list[DeltaRecord]
-    complete: bool
-    """False when the history was cut off at the read limit."""
-
-
-def unknown_bullet(playbook: Playbook, bullet_id: str) -> NotFoundError:
-    """The error for an id that no bullet ever had, with similar ids."""
-    near = get_close_matches(
-        bullet_id, [bullet.id for bullet in playbook.bullets], n=_NEAR_IDS, cutoff=0.6
-    )
-    hint = f"; near it: {', '.join(near)}" if near else ""
-    return NotFoundError(f"no bullet {bullet_id[:64]!r} in this playbook{hint}")
-
-
-def removed(story: BulletHistory) -> Bullet:
-    """The bullet as it was before it was removed. Raises NotFoundError if it is not logged."""
-    for record in story.records:
-        leaves = record.status is DeltaStatus.APPLIED and record.after is None
-        if record.bullet_id == story.bullet_id and leaves and record.before is not None:
-            return record.before
-    raise NotFoundError(f"the log does not hold bullet {story.bullet_id} as it was")
-
-
-def why_not_live(story: BulletHistory) -> str:
-    """Say why a bullet is not live and how to restore it."""
-    if story.live is not None:
-        return (
-            f"bullet {story.bullet_id} was merged into {story.live.id}; edit that one, or "
-            f"'restore {story.bullet_id}' first"
-        )
-    archived = any(
-        record.kind is DeltaKind.ARCHIVE and record.bullet_id == story.bullet_id
-        for record in story.records[:1]
-    )
-    how = "archived" if archived else "removed"
-    return f"bullet {story.bullet_id} was {how}; 'restore {story.bullet_id}' brings it back"
 
 
 def replay(records: Iterable[DeltaRecord], *, start: Playbook | None = None) -> Playbook:
@@ -105,7 +38,49 @@ def replay(records: Iterable[DeltaRecord], *, start: Playbook | None = None) -> 
     return first.model_copy(update={"bullets": tuple(bullets.values()), "next_id": next_id})
 
 
-def sealed(
+class Entry(NamedTuple):
+    """What a change adds to the log."""
+
+    records: list[DeltaRecord]
+    """The records, numbered, complete enough that their replay gives exactly the playbook."""
+    standing: frozenset[int]
+    """`seq` of those that a person can act on: decide, or restore the bullet they archived."""
+    version: int
+    """The version they lead to: the one before if none was applied."""
+    counts: dict[str, int]
+    """How many were applied, by kind."""
+    at: datetime | None
+    """When the last of these was made; None if none was applied."""
+
+
+def entry_of(
+    current: StoredPlaybook, target: Playbook, records: Sequence[DeltaRecord], *, last_seq: int
+) -> Entry:
+    """The log entry of a change from `current` to `target`; `last_seq` is the log's so far.
+
+    Raises PlaybookError when the records lead to other bullets: the log would be wrong.
+    """
+    applied = [record for record in records if record.status is DeltaStatus.APPLIED]
+    version = current.version + bool(applied)
+    numbered = [
+        record.model_copy(update={"seq": seq, "version": version})
+        for seq, record in enumerate(_sealed(current.playbook, target, records), start=last_seq + 1)
+    ]
+    last = {
+        record.bullet_id: record.seq for record in numbered if record.status is DeltaStatus.APPLIED
+    }
+    standing = frozenset(
+        record.seq
+        for record in numbered
+        if record.status is DeltaStatus.HELD
+        or (last.get(record.bullet_id) == record.seq and archives(record))
+    )
+    counts = dict(Counter(record.kind.value for record in applied))
+    at = max((record.created_at for record in applied), default=None)
+    return Entry(numbered, standing, version, counts, at)
+
+
+def _sealed(
     current: Playbook, target: Playbook, records: Sequence[DeltaRecord]
 ) -> list[DeltaRecord]:
     """Add order and next_id to the records so that their replay gives exactly `target`.

@@ -1,21 +1,15 @@
-"""Index of a playbook's lessons: find duplicates and contradictions.
-
-Bullets can also be searched by words or by id.
-"""
+"""Index of a playbook's lessons, to find duplicates and contradictions; and both as they change."""
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import TypeAlias
 
-from pydantic import Field
-
 from acc_ace.core.playbook.playbook_size import PlaybookSize
-from acc_ace.core.playbook.selection_index import bullet_terms, terms_of
-from acc_ace.core.schemas.base import Value
-from acc_ace.core.schemas.bullet import Bullet, clean_id
+from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
+from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.duplicates import ALIKE, Lesson, alike, contrary, lesson_of
 
 _Files: TypeAlias = defaultdict[Hashable, dict[str, Lesson]]
@@ -48,8 +42,8 @@ class LessonIndex:
     def same(self, text: str, *, apart_from: Collection[str] = ()) -> str | None:
         """The id of the oldest other bullet, of any section, that says the same."""
         terms = lesson_of(text).terms
-        found = self._by_terms[terms] if terms else {}
-        return next((bullet_id for bullet_id in found if bullet_id not in apart_from), None)
+        files = self._by_terms[terms] if terms else {}
+        return next((bullet_id for bullet_id in files if bullet_id not in apart_from), None)
 
     def contrary(self, text: str, *, apart_from: Collection[str] = ()) -> list[str]:
         """The ids of other bullets that contradict the text."""
@@ -92,7 +86,7 @@ def _fitting(
     files: Iterable[Mapping[str, Lesson]],
     apart_from: Collection[str],
 ) -> list[str]:
-    near = {bullet_id: other for found in files for bullet_id, other in found.items()}
+    near = {bullet_id: other for file in files for bullet_id, other in file.items()}
     return [
         bullet_id
         for bullet_id, other in near.items()
@@ -100,56 +94,41 @@ def _fitting(
     ]
 
 
-MOST_QUERY_CHARACTERS = 2_000
+class WorkingPlaybook:
+    """The bullets as the operations so far have left them."""
 
+    def __init__(self, playbook: Playbook) -> None:
+        self._playbook = playbook
+        self.draft = playbook.draft()
+        self.merged_away: frozenset[str] = frozenset()
+        """Ids of bullets that went into one that says the same as their new text."""
+        self.is_crowded = False
+        """Whether refining has freed nothing."""
 
-class Hit(Value):
-    """A matching bullet with its score, 0 to 1."""
+    @cached_property
+    def lessons(self) -> LessonIndex:
+        """The index of the lessons; made when it is first asked for."""
+        return LessonIndex(self.draft.bullets)
 
-    bullet: Bullet
-    score: float = Field(description="Share of the query terms it has, rare words weigh more.")
+    def get(self, bullet_id: str | None) -> Bullet | None:
+        """The bullet with an id, in any spelling of a model's, or None."""
+        return self.draft.get(bullet_id or "")
 
+    def restate(self, before: Iterable[Bullet], after: Bullet | None) -> None:
+        """Index the lessons after a change of the draft."""
+        lessons = self.__dict__.get("lessons")
+        if lessons is None:
+            return
+        for bullet in before:
+            lessons.discard(bullet)
+        if after is not None:
+            lessons.add(after)
 
-def search_bullets(playbook: Playbook, text: str, *, limit: int) -> list[Hit]:
-    """The bullets that match a text best, at most `limit`, best first, oldest first on a tie.
+    def become(self, playbook: Playbook) -> None:
+        """Go on with the bullets of another playbook."""
+        self.draft = playbook.draft()
+        self.__dict__.pop("lessons", None)
 
-    If the text is a bullet's id, that bullet comes first.
-    """
-    asked = text[:MOST_QUERY_CHARACTERS]
-    wanted = terms_of(asked)
-    found = [wanted & bullet_terms(bullet.section, bullet.content) for bullet in playbook.bullets]
-    frequency = Counter(term for terms in found for term in terms)
-    weight = {
-        term: math.log1p(len(found) / max(1, frequency.get(term, 0))) for term in sorted(wanted)
-    }
-    total = math.fsum(weight.values())
-    bullet_id = clean_id(asked)
-    hits = [
-        Hit(bullet=bullet, score=1.0 if bullet.id == bullet_id else round(share, 4))
-        for bullet, terms in zip(playbook.bullets, found, strict=True)
-        if (share := math.fsum(weight[term] for term in terms) / total if total else 0.0)
-        or bullet.id == bullet_id
-    ]
-    hits.sort(key=lambda hit: -hit.score)
-    return hits[:limit]
-
-
-def contradicted(
-    playbook: Playbook, records: Iterable[DeltaRecord]
-) -> Mapping[int, Sequence[Bullet]]:
-    """By `seq`, the live bullets that a held operation may contradict, repeat or merge."""
-    index = LessonIndex(playbook.bullets)
-    by_id = playbook.by_id
-    found: dict[int, Sequence[Bullet]] = {}
-    for record in records:
-        if record.operation is None:
-            continue
-        own = {record.bullet_id or "", *record.operation.source_ids}
-        said = record.operation.content or ""
-        names = [*record.operation.source_ids]
-        if said:
-            names += index.contrary(said, apart_from=own) or index.alike(said, apart_from=own)
-        bullets = [by_id[name] for name in names if name in by_id]
-        if bullets:
-            found[record.seq] = bullets
-    return found
+    def playbook(self) -> Playbook:
+        """The playbook with the changes so far."""
+        return self._playbook.with_draft(self.draft)

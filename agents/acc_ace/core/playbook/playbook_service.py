@@ -11,14 +11,19 @@ from typing import Any
 
 from acc_ace.clock import Clock
 from acc_ace.core.playbook.bullet_import import imported
-from acc_ace.core.playbook.curation.curation_record import OK, record_of, rejected
+from acc_ace.core.playbook.bullet_lookup import (
+    BulletHistory,
+    Hit,
+    removed,
+    search_bullets,
+    unknown_bullet,
+    why_not_live,
+)
+from acc_ace.core.playbook.curation.curation_record import OK, rejected
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate
-from acc_ace.core.playbook.delta_log import BulletHistory, removed, unknown_bullet, why_not_live
-from acc_ace.core.playbook.lesson_index import Hit, search_bullets
 from acc_ace.core.playbook.manual_edit import Edit, check_budgets, check_edit, edited
 from acc_ace.core.playbook.playbook_merge import Author, PlaybookDiff, diff_playbooks
 from acc_ace.core.playbook.playbook_store import PlaybookStore
-from acc_ace.core.playbook.refine.refine_plan import departures
 from acc_ace.core.playbook.refine.refinement import room_maker
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.bullet import Bullet, clean_id
@@ -210,8 +215,8 @@ class PlaybookService:
         context = replace(self.context(), resolves=seq)
 
         def change(now: Playbook) -> Curated:
-            record = record_of(
-                waiting.kind, waiting.bullet_id, verdict, context, before=None, after=None
+            record = DeltaRecord(
+                kind=waiting.kind, bullet_id=waiting.bullet_id, **context.stamp(verdict)
             )
             return Curated(now, [], [record])
 
@@ -280,7 +285,8 @@ class PlaybookService:
         raise NotFoundError(why_not_live(story))
 
     def _record(self, kind: DeltaKind, before: Bullet | None, after: Bullet) -> DeltaRecord:
-        return record_of(kind, after.id, OK, self.context(), before=before, after=after)
+        stamp = self.context().stamp(OK)
+        return DeltaRecord(kind=kind, bullet_id=after.id, before=before, after=after, **stamp)
 
     async def _commit(self, change: Change, expected_version: int | None) -> PlaybookEdit:
         for attempt in range(_TRIES):
@@ -305,7 +311,7 @@ class PlaybookService:
                 if attempt == _TRIES - 1:
                     raise
                 continue
-            return PlaybookEdit(stored, curated.results, departures(curated.records))
+            return PlaybookEdit(stored, curated.results, curated.departures)
         raise AssertionError("unreachable: the last try returns or raises")
 
 

@@ -5,7 +5,7 @@ Digests are incremental: only changed bullets are serialised again.
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from acc_ace.core.schemas.base import SCHEMA_VERSION, PlaybookScope
@@ -40,22 +40,6 @@ def pieces_of(playbook: Playbook, known: Pieces = _NONE) -> Pieces:
     return pieces
 
 
-def pieces_after(pieces: Pieces, playbook: Playbook, records: Iterable[DeltaRecord]) -> Pieces:
-    """The pieces after the records were applied, updated from those before."""
-    changed = dict(pieces)
-    for record in records:
-        if record.status is not DeltaStatus.APPLIED:
-            continue
-        if record.order is not None:
-            return pieces_of(playbook, changed)
-        if record.after is not None:
-            bullet = record.after
-            changed[bullet.id] = BulletJson(bullet, _canonical(bullet), id_number(bullet.id))
-        elif record.bullet_id is not None:
-            changed.pop(record.bullet_id, None)
-    return changed
-
-
 def digest_of(pieces: Pieces) -> str:
     """SHA-256, in hex, of the playbook content in canonical JSON."""
     lowest = 1 + max([piece.number for piece in pieces.values()], default=0)
@@ -85,19 +69,6 @@ def stored(version: int, playbook: Playbook) -> StoredPlaybook:
 def playbook_digest(playbook: Playbook) -> str:
     """SHA-256 of the whole canonical JSON: the digest of releases before branches."""
     return hashlib.sha256(playbook.dumps().encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def next_version(current: int, records: Sequence[DeltaRecord]) -> int:
-    """The version after the records: the current one if none was applied."""
-    return current + any(record.status is DeltaStatus.APPLIED for record in records)
-
-
-def numbered(records: Sequence[DeltaRecord], *, first_seq: int, version: int) -> list[DeltaRecord]:
-    """The records with their seq and version."""
-    return [
-        record.model_copy(update={"seq": seq, "version": version})
-        for seq, record in enumerate(records, start=first_seq)
-    ]
 
 
 def without_provenance(record: DeltaRecord) -> DeltaRecord:

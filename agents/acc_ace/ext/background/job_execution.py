@@ -4,7 +4,6 @@ from dataclasses import replace
 
 from acc_ace.container import Container
 from acc_ace.core.playbook.playbook_store import IdempotentCommit
-from acc_ace.core.playbook.refine.refine_plan import departures
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, stale_time
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.delta import DeltaStatus
@@ -180,5 +179,5 @@ def _outcome_of(lesson: LearningResult) -> LearningOutcome:
         applied=ends.count(DeltaStatus.APPLIED),
         held=ends.count(DeltaStatus.HELD),
         rejected=ends.count(DeltaStatus.REJECTED),
-        left=len(departures(lesson.learned.curated.records)),
+        left=len(lesson.learned.curated.departures),
     )

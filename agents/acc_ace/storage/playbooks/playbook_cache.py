@@ -2,12 +2,11 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable
 from typing import NamedTuple, Self
 
-from acc_ace.core.playbook.playbook_versions import Pieces, digest_of, pieces_after, pieces_of
+from acc_ace.core.playbook.playbook_versions import Pieces, digest_of, pieces_of
 from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
 
 _MAX_SCOPES = 64
 _MAX_BULLETS = 50_000
@@ -26,13 +25,9 @@ class CachedPlaybook(NamedTuple):
         """Cache entry of a version."""
         return cls._made(playbook_id, version, playbook, pieces_of(playbook))
 
-    def after(
-        self, playbook_id: int, version: int, playbook: Playbook, records: Iterable[DeltaRecord]
-    ) -> Self:
-        """The next version, computed incrementally from its records."""
-        return self._made(
-            playbook_id, version, playbook, pieces_after(self.pieces, playbook, records)
-        )
+    def after(self, playbook_id: int, version: int, playbook: Playbook) -> Self:
+        """A later version; only the bullets that differ are serialised."""
+        return self._made(playbook_id, version, playbook, pieces_of(playbook, self.pieces))
 
     @classmethod
     def _made(cls, playbook_id: int, version: int, playbook: Playbook, pieces: Pieces) -> Self:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from acc_ace.core.playbook.delta_log import Entry
 from acc_ace.core.playbook.playbook_versions import without_origin, without_user
 from acc_ace.core.schemas.base import Tenant
 from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
@@ -132,5 +133,6 @@ def _append_erase(rows: Rows, head: Head, at: datetime) -> None:
     )
     found = rows.all("SELECT count(*) FROM playbook_bullets WHERE playbook = ?", (head.id,))
     write_head(rows, new)
-    append_log(rows, head.id, [record])
-    write_version(rows, new, [record], bullets=int(found[0][0]))
+    counts = {record.kind.value: 1}
+    append_log(rows, head.id, Entry([record], frozenset(), new.version, counts, at))
+    write_version(rows, new, at=at, bullets=int(found[0][0]), counts=counts)

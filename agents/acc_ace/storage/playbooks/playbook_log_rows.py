@@ -1,12 +1,13 @@
 """The rows of a playbook's delta log, of its versions and of its branches."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
-from acc_ace.core.playbook.delta_log import archives, counts_of, not_pending
+from acc_ace.core.playbook.delta_log import Entry, not_pending
 from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.delta import Branch, DeltaStatus, PlaybookVersion
+from acc_ace.core.schemas.delta import Branch, PlaybookVersion
 from acc_ace.core.schemas.playbook import DeltaRecord
 from acc_ace.errors import CorruptStoreError
 from acc_ace.storage.playbooks.playbook_rows import (
@@ -14,18 +15,16 @@ from acc_ace.storage.playbooks.playbook_rows import (
     Head,
     columns,
     head_of,
-    is_applied,
     page_size,
 )
 from acc_ace.storage.sql_rows import Rows, decode, encode, problem_of
 
 
-def append_log(rows: Rows, playbook_id: int, records: Sequence[DeltaRecord]) -> None:
-    """Append numbered records, and close the held records that they decide.
+def append_log(rows: Rows, playbook_id: int, entry: Entry) -> None:
+    """Append an entry, and close the held records that it decides.
 
     A decision raises NotFoundError if the record was never held, ConflictError if it was decided.
     """
-    last = {record.bullet_id: record.seq for record in records if is_applied(record)}
     rows.many(
         "INSERT INTO playbook_deltas (playbook, seq, version, user_id, kind, status, bullet_id, "
         "merged_into, standing, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -39,23 +38,23 @@ def append_log(rows: Rows, playbook_id: int, records: Sequence[DeltaRecord]) -> 
                 record.status.value,
                 record.bullet_id,
                 record.merged_into,
-                _is_pending(record, last),
+                record.seq in entry.standing,
                 encode(record),
             )
-            for record in records
+            for record in entry.records
         ],
     )
-    for record in records:
+    for record in entry.records:
         if record.resolves is not None:
             _decide(rows, playbook_id, record.resolves)
 
 
-def settle_returned(rows: Rows, playbook_id: int, bullet_ids: Sequence[str], upto: int) -> None:
-    """Clear the archive flag of restored bullets in records up to `upto`."""
+def settle_returned(rows: Rows, playbook_id: int, bullet_ids: Sequence[str]) -> None:
+    """Clear the archive flag of restored bullets."""
     rows.many(
         "UPDATE playbook_deltas SET standing = false WHERE playbook = ? AND bullet_id = ? "
-        "AND status = 'applied' AND standing AND seq <= ?",
-        [(playbook_id, bullet_id, upto) for bullet_id in bullet_ids],
+        "AND status = 'applied' AND standing",
+        [(playbook_id, bullet_id) for bullet_id in bullet_ids],
     )
 
 
@@ -99,20 +98,14 @@ def records_of(found: Iterable[tuple[Any, ...]]) -> list[DeltaRecord]:
     return [decode(DeltaRecord, body, what=f"playbook delta {seq}") for seq, body in found]
 
 
-def write_version(rows: Rows, head: Head, records: Sequence[DeltaRecord], *, bullets: int) -> None:
+def write_version(
+    rows: Rows, head: Head, *, at: datetime, bullets: int, counts: Mapping[str, int]
+) -> None:
     """Store a version's metadata: digest, time, number of bullets, and counts of operations."""
-    applied = [record for record in records if is_applied(record)]
     rows.run(
         "INSERT INTO playbook_versions (playbook, version, digest, created_at, bullets, counts) "
         "VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            head.id,
-            head.version,
-            head.digest,
-            max(record.created_at for record in applied).isoformat(),
-            bullets,
-            json.dumps(counts_of(records)),
-        ),
+        (head.id, head.version, head.digest, at.isoformat(), bullets, json.dumps(counts)),
     )
 
 
@@ -161,13 +154,6 @@ def _decide(rows: Rows, playbook_id: int, seq: int) -> None:
         (playbook_id, seq),
     )
     raise not_pending(seq, was_held=bool(held))
-
-
-def _is_pending(record: DeltaRecord, last: dict[str | None, int]) -> bool:
-    """Whether a person can still act on it: decide it, or restore the bullet it archived."""
-    if record.status is DeltaStatus.HELD:
-        return True
-    return archives(record) and last.get(record.bullet_id) == record.seq
 
 
 _MAX_PARENTS = 32

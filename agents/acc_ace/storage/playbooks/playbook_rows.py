@@ -1,13 +1,12 @@
 """The rows of a playbook, in SQL shared by SQLite and PostgreSQL."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from acc_ace.core.playbook.playbook_versions import Pieces
 from acc_ace.core.schemas.base import PlaybookScope, Tenant
-from acc_ace.core.schemas.delta import DeltaStatus
-from acc_ace.core.schemas.playbook import Bullet, DeltaRecord, Playbook
+from acc_ace.core.schemas.playbook import Bullet, Playbook
 from acc_ace.errors import CorruptStoreError, PlaybookError
 from acc_ace.storage.sql_rows import Rows, decode, encode
 from acc_ace.storage.tenant_rows import tenant_number
@@ -90,32 +89,39 @@ def write_head(rows: Rows, head: Head) -> None:
     )
 
 
-def write_bullets(
-    rows: Rows, head: Head, before: Pieces, after: Pieces, records: Sequence[DeltaRecord]
-) -> int:
+def write_bullets(rows: Rows, head: Head, before: Pieces, after: Pieces) -> int:
     """Update the rows from one version to the next; return the last position in use.
 
-    Only bullets named by applied records differ. A bullet keeps its position, a new one comes
-    last; a change of order rewrites all rows.
+    A bullet keeps its row and position as long as the bullets before it in `after` are those that
+    were before it; every other one comes last, in order.
     """
-    applied = [record for record in records if is_applied(record)]
-    if any(record.order is not None for record in applied):
-        rows.run("DELETE FROM playbook_bullets WHERE playbook = ?", (head.id,))
-        return _insert_bullets(rows, head.id, [piece.bullet for piece in after.values()], 0)
-    # A bullet removed and restored within these records comes last.
-    left = {record.bullet_id for record in applied if record.after is None}
-    named = dict.fromkeys(record.bullet_id for record in applied if record.bullet_id is not None)
-    moved = {name for name in named if name in left or name not in after or name not in before}
+    unmoved = _unmoved(before, after)
     rows.many(
         "DELETE FROM playbook_bullets WHERE playbook = ? AND bullet_id = ?",
-        [(head.id, name) for name in named if name in moved and name in before],
+        [(head.id, name) for name in before if name not in unmoved],
     )
     rows.many(
         "UPDATE playbook_bullets SET body = ? WHERE playbook = ? AND bullet_id = ?",
-        [(encode(after[name].bullet), head.id, name) for name in named if name not in moved],
+        [
+            (encode(after[name].bullet), head.id, name)
+            for name in unmoved
+            if after[name] is not before[name] and after[name].bullet != before[name].bullet
+        ],
     )
-    added = [piece.bullet for name, piece in after.items() if name in moved]
+    added = [piece.bullet for name, piece in after.items() if name not in unmoved]
     return _insert_bullets(rows, head.id, added, head.last_position)
+
+
+def _unmoved(before: Iterable[str], after: Mapping[str, object]) -> dict[str, None]:
+    """The names, in order, that follow each other in both and begin `after`."""
+    names: dict[str, None] = {}
+    order = iter(after)
+    expected = next(order, None)
+    for name in before:
+        if name == expected:
+            names[name] = None
+            expected = next(order, None)
+    return names
 
 
 def is_live(rows: Rows, playbook_id: int, bullet_id: str) -> bool:
@@ -201,8 +207,3 @@ def _insert_bullets(
         ],
     )
     return last_position + len(bullets)
-
-
-def is_applied(record: DeltaRecord) -> bool:
-    """Whether a record changed its playbook."""
-    return record.status is DeltaStatus.APPLIED

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from acc_ace.clock import Clock, SystemClock
-from acc_ace.core.playbook.delta_log import replay, sealed
+from acc_ace.core.playbook.delta_log import entry_of, replay
 from acc_ace.core.playbook.playbook_merge import (
     Author,
     Change,
@@ -24,11 +24,8 @@ from acc_ace.core.playbook.playbook_store import PlaybookObserver
 from acc_ace.core.playbook.playbook_versions import (
     check_known_version,
     check_playbook_version,
-    next_version,
-    numbered,
 )
 from acc_ace.core.schemas.base import PlaybookScope, Tenant
-from acc_ace.core.schemas.bullet import id_number
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import InputError
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
@@ -235,43 +232,38 @@ class SqlPlaybookStore(SqlPlaybookReader):
     def _store(self, place: _Target, change: Change, key: str) -> StoredPlaybook:
         """Write a change; the playbook's row is locked."""
         rows, scope, head, known = place
-        complete = sealed(known.playbook, change.playbook, change.records)
-        version = next_version(head.version, complete)
+        entry = entry_of(known.stored, change.playbook, change.records, last_seq=head.last_seq)
         if not head.id:
             head = table.create_head(rows, scope, None)
-        log = numbered(complete, first_seq=head.last_seq + 1, version=version)
-        log_rows.append_log(rows, head.id, log)
-        table.write_commit(rows, head.id, key, version)
-        if version == head.version:
-            table.write_head(rows, head._replace(last_seq=head.last_seq + len(log)))
+        log_rows.append_log(rows, head.id, entry)
+        table.write_commit(rows, head.id, key, entry.version)
+        head = head._replace(last_seq=head.last_seq + len(entry.records))
+        if entry.at is None:
+            table.write_head(rows, head)
             return known.stored
-        result = known.after(head.id, version, change.playbook, log)
-        _store_version(rows, head, known, result, log)
+        result = known.after(head.id, entry.version, change.playbook)
+        head = _store_bullets(rows, head, known, result)
+        bullets = len(result.pieces)
+        log_rows.write_version(rows, head, at=entry.at, bullets=bullets, counts=entry.counts)
         # Safe even if this transaction fails: readers validate version and digest.
         self._cache.put(scope, result)
         return result.stored
 
 
-def _store_version(
-    rows: Rows,
-    head: Head,
-    known: CachedPlaybook,
-    result: CachedPlaybook,
-    log: Sequence[DeltaRecord],
-) -> None:
+def _store_bullets(rows: Rows, head: Head, known: CachedPlaybook, result: CachedPlaybook) -> Head:
+    """Write the bullets of a new version; return the playbook's row after it."""
     playbook = result.playbook
     new = head._replace(
         version=result.stored.version,
         next_id=playbook.next_id,
         digest=result.stored.digest,
-        last_seq=head.last_seq + len(log),
-        last_position=table.write_bullets(rows, head, known.pieces, result.pieces, log),
+        last_position=table.write_bullets(rows, head, known.pieces, result.pieces),
     )
     table.write_head(rows, new)
-    log_rows.settle_returned(rows, head.id, _returned(log, head), upto=head.last_seq)
-    log_rows.write_version(rows, new, log, bullets=len(playbook.bullets))
+    log_rows.settle_returned(rows, head.id, _returned(known, result))
     if new.version % SNAPSHOT_EVERY == 0:
         table.write_snapshot(rows, head.id, new.version, playbook)
+    return new
 
 
 def _removed(known: CachedPlaybook, target: StoredPlaybook) -> list[str]:
@@ -280,10 +272,10 @@ def _removed(known: CachedPlaybook, target: StoredPlaybook) -> list[str]:
     return [bullet_id for bullet_id in known.pieces if bullet_id not in kept]
 
 
-def _returned(log: Sequence[DeltaRecord], head: Head) -> list[str]:
+def _returned(known: CachedPlaybook, result: CachedPlaybook) -> list[str]:
     """Ids of restored bullets, recognised by numbers that were used before."""
     return [
-        record.after.id
-        for record in log
-        if record.after and not record.before and id_number(record.after.id) < head.next_id
+        name
+        for name, piece in result.pieces.items()
+        if name not in known.pieces and piece.number < known.playbook.next_id
     ]

@@ -1,21 +1,20 @@
-"""The context of curation, its verdicts, and its rows in the delta log."""
+"""The context of curation, its verdicts and rulings, and what they come to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import NamedTuple, TypedDict
 
-from acc_ace.core.schemas.bullet import Bullet, Origin, clean_id
-from acc_ace.core.schemas.delta import (
-    MOST_SOURCES,
-    DeltaKind,
-    DeltaOperation,
-    DeltaResult,
-    DeltaStatus,
-    DeltaType,
-)
+from acc_ace.core.schemas.bullet import Bullet, Origin
+from acc_ace.core.schemas.delta import DeltaKind, DeltaOperation, DeltaResult, DeltaStatus
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
+from acc_ace.core.schemas.report import ReportedDeparture
+
+OVER_BUDGET = "over_budget"
+MAKES_ROOM = "makes_room"
+ROOM_REASONS = frozenset((MAKES_ROOM, OVER_BUDGET))
+"""Why a full playbook archives bullets."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,36 @@ class Curated:
     playbook: Playbook
     results: list[DeltaResult]
     records: list[DeltaRecord]
+
+    @property
+    def departures(self) -> list[ReportedDeparture]:
+        """The bullets that were archived because the playbook was full."""
+        return [
+            ReportedDeparture(bullet_id=before.id, content=before.content, reason=record.reason)
+            for record in self.records
+            if record.kind is DeltaKind.ARCHIVE and record.reason in ROOM_REASONS
+            if (before := record.before) is not None
+        ]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A status with its reason code."""
+
+    status: DeltaStatus
+    reason: str
+
+
+class Stamp(TypedDict):
+    """The fields of a record that say how an operation ended, when, and in which turn."""
+
+    status: DeltaStatus
+    reason: str
+    resolves: int | None
+    user: str
+    session: str
+    turn: int
+    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -71,18 +100,21 @@ class CurationContext:
             quote_digest=self.quote_digest,
         )
 
+    def stamp(self, verdict: Verdict) -> Stamp:
+        """The fields of a record of an operation that ended so."""
+        return Stamp(
+            status=verdict.status,
+            reason=verdict.reason,
+            resolves=self.resolves,
+            user=self.user,
+            session=self.session,
+            turn=self.turn,
+            created_at=self.at,
+        )
+
 
 Refiner = Callable[[Playbook, CurationContext], Curated]
 """Merges and archives bullets; its records replay to the refined playbook."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """A status with its reason code."""
-
-    status: DeltaStatus
-    reason: str
-
 
 OK = Verdict(DeltaStatus.APPLIED, "ok")
 """Applied without reservation."""
@@ -98,58 +130,22 @@ def rejected(reason: str) -> Verdict:
     return Verdict(DeltaStatus.REJECTED, reason)
 
 
-def held(reason: str) -> Verdict:
+def pending(reason: str) -> Verdict:
     """The operation is logged, pending review."""
     return Verdict(DeltaStatus.HELD, reason)
 
 
-def result_of(
-    kind: DeltaType | Literal["UNREADABLE"], bullet_id: str | None, verdict: Verdict
-) -> DeltaResult:
-    """The result of an operation or a tag."""
-    return DeltaResult(type=kind, bullet_id=bullet_id, status=verdict.status, reason=verdict.reason)
+class Ruling(NamedTuple):
+    """The verdict on an operation, and the change that it stands for; made where it is accepted."""
 
-
-def record_of(
-    kind: DeltaKind,
-    bullet_id: str | None,
-    verdict: Verdict,
-    context: CurationContext,
-    *,
-    before: Bullet | None,
-    after: Bullet | None,
-    merged_into: str | None = None,
-    proposed: str | None = None,
-    operation: DeltaOperation | None = None,
-) -> DeltaRecord:
-    """The delta record with its provenance."""
-    return DeltaRecord(
-        kind=kind,
-        bullet_id=bullet_id,
-        status=verdict.status,
-        reason=verdict.reason,
-        before=before,
-        after=after,
-        merged_into=merged_into,
-        proposed=proposed,
-        operation=operation,
-        resolves=context.resolves,
-        user=context.user,
-        session=context.session,
-        turn=context.turn,
-        created_at=context.at,
-    )
-
-
-def ids_to_remove(
-    bullets: Sequence[Bullet], operations: Sequence[DeltaOperation]
-) -> frozenset[str]:
-    """Ids of known bullets that a batch would remove or merge away."""
-    named: set[str] = set()
-    for operation in operations:
-        if operation.type is DeltaType.REMOVE:
-            named.add(clean_id(operation.bullet_id or ""))
-        elif operation.type is DeltaType.MERGE:
-            survivor, sources = operation.merging
-            named |= set(map(clean_id, sources[:MOST_SOURCES])) - {clean_id(survivor)}
-    return frozenset(named.intersection(bullet.id for bullet in bullets))
+    operation: DeltaOperation
+    verdict: Verdict
+    change: DeltaKind | None = None
+    """ADD, UPDATE, REMOVE, MERGE, or TAG for a lesson that is there already; None for none."""
+    text: str | None = None
+    """The bullet's new text, screened; None leaves it unchanged."""
+    section: str = ""
+    bullet: Bullet | None = None
+    """The bullet to change, as it is; the one that stays in a MERGE; None for an ADD."""
+    sources: tuple[Bullet, ...] = ()
+    """The bullets that a MERGE takes in."""

@@ -39,6 +39,7 @@ records are the delta log; replayed from empty they give the playbook.
 """
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 
 from acc_ace.core.playbook.curation.curation_record import (
     OK,
@@ -46,14 +47,24 @@ from acc_ace.core.playbook.curation.curation_record import (
     CurationContext,
     Refiner,
     Verdict,
-    record_of,
     rejected,
-    result_of,
 )
-from acc_ace.core.playbook.curation.delta_applier import DeltaApplier
-from acc_ace.core.playbook.curation.delta_validator import DeltaValidator
+from acc_ace.core.playbook.curation.delta_applier import (
+    Ending,
+    apply_ruling,
+    refuse_surplus,
+    refuse_unreadable,
+)
+from acc_ace.core.playbook.curation.delta_validator import NO_ROOM, DeltaValidator
+from acc_ace.core.playbook.lesson_index import WorkingPlaybook
 from acc_ace.core.schemas.bullet import Bullet, clean_id, is_bullet_id
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaKind, DeltaResult, DeltaType
+from acc_ace.core.schemas.delta import (
+    DeltaBatch,
+    DeltaKind,
+    DeltaResult,
+    DeltaStatus,
+    DeltaType,
+)
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.core.schemas.reflection import BulletTag
 
@@ -64,25 +75,40 @@ MOST_REFUSED = 64
 
 
 def curate(playbook: Playbook, batch: DeltaBatch, context: CurationContext) -> Curated:
-    """Validate and apply a batch; one result per operation. Never raises.
+    """Judge and apply the operations of a batch in turn; one result per operation. Never raises.
 
     The results are in the order of the operations, unreadable ones last.
     """
-    ledger = DeltaApplier(playbook, context)
     limit = context.limits.delta_operations
-    judge = DeltaValidator(ledger, context, playbook.bullets, batch.operations[:limit])
+    now = WorkingPlaybook(playbook)
+    judge = DeltaValidator(context, playbook.bullets, batch.operations[:limit])
+    endings: list[Ending] = []
     for operation in batch.operations[:limit]:
-        judge.check(operation)
-    too_many = rejected("too_many_operations")
-    for operation in batch.operations[limit : limit + MOST_REFUSED]:
-        ledger.refuse(operation, too_many)
-    ledger.refuse_rest(batch.operations[limit + MOST_REFUSED :], too_many)
-    for text in batch.unreadable[:limit]:
-        ledger.refuse_unreadable(text, rejected("unreadable"))
-    if len(batch.unreadable) > limit:
-        more = f"{len(batch.unreadable) - limit} more operations"
-        ledger.refuse_unreadable(more, rejected("unreadable"))
-    return ledger.curated()
+        ruling = judge.ruling(operation, now)
+        room: list[DeltaRecord] = []
+        if ruling.verdict is NO_ROOM and not now.is_crowded:
+            named = [name for name in (operation.bullet_id, *operation.source_ids) if now.get(name)]
+            room = _make_room(now, context)
+            # Refining may have archived the very bullet to change; then the operation is held.
+            if room and all(map(now.get, named)):
+                ruling = judge.ruling(operation, now)
+        ending = apply_ruling(ruling, now, context)
+        endings.append(ending._replace(records=[*room, *ending.records]))
+    endings += refuse_surplus(batch.operations[limit:], now, context, MOST_REFUSED)
+    endings += refuse_unreadable(batch.unreadable, context)
+    records = chain.from_iterable(ending.records for ending in endings)
+    return Curated(now.playbook(), [ending.result for ending in endings], [*records])
+
+
+def _make_room(now: WorkingPlaybook, context: CurationContext) -> list[DeltaRecord]:
+    """Refine the playbook; its records, none if that changed nothing."""
+    refined = context.refine(now.playbook(), context) if context.refine else None
+    if refined is None or not any(r.status is DeltaStatus.APPLIED for r in refined.records):
+        # Trying again in this batch would not free anything either.
+        now.is_crowded = True
+        return []
+    now.become(refined.playbook)
+    return refined.records
 
 
 def tag(
@@ -109,9 +135,17 @@ def tag(
             after = draft.tag(bullet_id, item.tag, increment=1, at=context.at)
             tagged.add(bullet_id)
         named = bullet_id if is_bullet_id(bullet_id) else None
-        results.append(result_of(DeltaType.UPDATE, named, verdict))
+        stamp = context.stamp(verdict)
+        results.append(
+            DeltaResult(
+                type=DeltaType.UPDATE,
+                bullet_id=named,
+                status=verdict.status,
+                reason=verdict.reason,
+            )
+        )
         records.append(
-            record_of(DeltaKind.TAG, named, verdict, context, before=before, after=after)
+            DeltaRecord(kind=DeltaKind.TAG, bullet_id=named, before=before, after=after, **stamp)
         )
     return Curated(playbook.with_draft(draft), results, records)
 

@@ -1,22 +1,24 @@
 """Refine a playbook: merge duplicates, archive harmful and stale bullets, enforce the budgets."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from acc_ace.core.playbook.curation.curation_record import CurationContext, Verdict, record_of
+from acc_ace.core.playbook.curation.curation_record import (
+    MAKES_ROOM,
+    OVER_BUDGET,
+    CurationContext,
+    applied,
+)
 from acc_ace.core.playbook.playbook_size import exceeded_budgets
 from acc_ace.core.playbook.refine.clustering import Cluster, clusters
 from acc_ace.core.playbook.refine.retirement import retirement, spare, victims
 from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus, RefineStep
+from acc_ace.core.schemas.delta import DeltaKind, RefineStep
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
 from acc_ace.core.schemas.playbook_draft import PlaybookDraft
-from acc_ace.core.schemas.report import ReportedDeparture
 
-OVER_BUDGET: Final = "over_budget"
-MAKES_ROOM: Final = "makes_room"
 NEAR_DUPLICATE: Final = "near_duplicate"
 
 
@@ -62,16 +64,6 @@ def make_room(
         pass
     work.free()
     return work.refined()
-
-
-def departures(records: Iterable[DeltaRecord]) -> list[ReportedDeparture]:
-    """The bullets that were archived because the playbook was full."""
-    return [
-        ReportedDeparture(bullet_id=before.id, content=before.content, reason=record.reason)
-        for record in records
-        if record.kind is DeltaKind.ARCHIVE and record.reason in {MAKES_ROOM, OVER_BUDGET}
-        if (before := record.before) is not None
-    ]
 
 
 class _Work:
@@ -139,30 +131,35 @@ class _Work:
             # The last use of any of them: a merge does not count as use.
             at=max(bullet.updated_at for bullet in (before, *sources)),
         )
-        verdict = Verdict(DeltaStatus.APPLIED, NEAR_DUPLICATE)
-        self._note(DeltaKind.MERGE, before, verdict, after=after)
+        self._note(DeltaKind.MERGE, before, NEAR_DUPLICATE, after=after)
         for source in sources:
-            self._note(DeltaKind.MERGE, source, verdict, merged_into=before.id)
+            self._note(DeltaKind.MERGE, source, NEAR_DUPLICATE, merged_into=before.id)
         self._steps.append(_step(DeltaKind.MERGE, before, NEAR_DUPLICATE, sources))
 
     def _archive(self, bullet: Bullet, reason: str) -> None:
         self._draft.remove(bullet.id)
-        self._note(DeltaKind.ARCHIVE, bullet, Verdict(DeltaStatus.APPLIED, reason))
+        self._note(DeltaKind.ARCHIVE, bullet, reason)
         self._steps.append(_step(DeltaKind.ARCHIVE, bullet, reason))
 
     def _note(
         self,
         kind: DeltaKind,
         before: Bullet,
-        verdict: Verdict,
+        reason: str,
         *,
         after: Bullet | None = None,
         merged_into: str | None = None,
     ) -> None:
-        record = record_of(kind, before.id, verdict, self._context, before=before, after=after)
-        if merged_into is not None:
-            record = record.model_copy(update={"merged_into": merged_into})
-        self._records.append(record)
+        self._records.append(
+            DeltaRecord(
+                kind=kind,
+                bullet_id=before.id,
+                before=before,
+                after=after,
+                merged_into=merged_into,
+                **self._context.stamp(applied(reason)),
+            )
+        )
 
 
 def _step(
