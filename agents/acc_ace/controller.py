@@ -143,9 +143,9 @@ class AccController:
         check_request_id(idempotency_key)
         turn_input = _checked_input(current_input, self._container)
         async with self._lifecycle.hold(self._key):
-            kept = await self._lifecycle.repeated(self._key, idempotency_key, turn_input)
-            if kept is not None:
-                return await self._recorded_turn(kept)
+            earlier = await self._lifecycle.repeated(self._key, idempotency_key, turn_input)
+            if earlier is not None:
+                return await self._recorded_turn(earlier)
             await self._container.spending.require_room(self._key.tenant)
             record = TurnRecord(TurnStart(self._key, idempotency_key=idempotency_key))
             await self._lifecycle.open(
@@ -254,19 +254,19 @@ class AccController:
                 return earlier.state.version == version
         return False
 
-    async def _recorded_turn(self, kept: Interaction) -> TurnRecord:
+    async def _recorded_turn(self, turn: Interaction) -> TurnRecord:
         """The record of a turn committed earlier, so that its answer can be recorded."""
-        entry = await self._container.journal.get(self._key, kept.ccs_version)
+        entry = await self._container.journal.get(self._key, turn.ccs_version)
         if entry is None:
-            raise NotFoundError(f"session '{self._key.session}' has no version {kept.ccs_version}")
+            raise NotFoundError(f"session '{self._key.session}' has no version {turn.ccs_version}")
         start = TurnStart(
             self._key,
-            turn_input=kept.input,
-            invocation_id=kept.invocation_id,
-            evidence_id=kept.invocation_id,
+            turn_input=turn.input,
+            invocation_id=turn.invocation_id,
+            evidence_id=turn.invocation_id,
             session=await self._container.directory.find(self._key),
-            feedback=kept.feedback,
-            idempotency_key=kept.idempotency_key,
+            feedback=turn.feedback,
+            idempotency_key=turn.idempotency_key,
         )
         return TurnRecord(start, entry=entry, is_written=True)
 
@@ -302,12 +302,12 @@ def _previous(
     if prev_ccs is None or current.ccs == prev_ccs:
         return current, []
     fixed = [pin for pin in current.pins if pin.authority is Authority.SYSTEM]
-    kept = {*prev_ccs.constraints, *(pin.text for pin in fixed)}
+    texts = {*prev_ccs.constraints, *(pin.text for pin in fixed)}
     edited = "the state that the caller gave as prev_ccs"
     dropped = [
         Release(id=pin.id, text=pin.text, quote=edited)
         for pin in current.pins
-        if pin.text not in kept
+        if pin.text not in texts
     ]
     return _adopt(prev_ccs, current), dropped
 

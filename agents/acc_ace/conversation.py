@@ -130,14 +130,14 @@ class Conversation:
         self._check_own(key)
         check_request_id(idempotency_key)
         limits = self._container.settings.limits
-        said = take_input(text, authority, limits, attachments=attachments)
+        turn_input = take_input(text, authority, limits, attachments=attachments)
         evidence = self._container.evidence
         if not idempotency_key or await evidence.of_request(key, idempotency_key) is None:
             # The turn asks once more; but what it raises under ADK, ADK logs with a trace.
             await self._container.spending.require_room(key.tenant)
         state = _state_of(authority, judgement)
-        request = TurnOptions(idempotency_key=idempotency_key, input=said)
-        events = self._events(key, request, input_content(said), state)
+        request = TurnOptions(idempotency_key=idempotency_key, input=turn_input)
+        events = self._events(key, request, input_content(turn_input), state)
         async with aclosing(events):
             async for event in events:
                 yield event
@@ -150,8 +150,8 @@ class Conversation:
         Raises as `stream` does, and ConflictError for an answer that was given before.
         """
         self._check_own(key)
-        said = types.Content(role="user", parts=[_confirmed(*answer) for answer in answers.items()])
-        events = self._events(key, TurnOptions(), said, {})
+        parts = [_confirmed(*answer) for answer in answers.items()]
+        events = self._events(key, TurnOptions(), types.Content(role="user", parts=parts), {})
         async with aclosing(events):
             async for event in events:
                 yield event
@@ -369,12 +369,12 @@ class Conversation:
         self,
         key: SessionKey,
         request: TurnOptions,
-        said: types.Content,
+        message: types.Content,
         state: dict[str, Any],
     ) -> AsyncGenerator[TurnEvent, None]:
         queue: asyncio.Queue[TurnEvent | None] = asyncio.Queue()
         request = request._replace(listener=queue.put_nowait)
-        task = asyncio.create_task(self._run(key, request, said, state, queue))
+        task = asyncio.create_task(self._run(key, request, message, state, queue))
         try:
             while (event := await queue.get()) is not None:
                 yield event
@@ -388,7 +388,7 @@ class Conversation:
         self,
         key: SessionKey,
         request: TurnOptions,
-        said: types.Content,
+        message: types.Content,
         state: dict[str, Any],
         queue: "asyncio.Queue[TurnEvent | None]",
     ) -> None:
@@ -399,7 +399,7 @@ class Conversation:
             async for _ in self._runner.run_async(
                 user_id=key.user,
                 session_id=key.session,
-                new_message=said,
+                new_message=message,
                 state_delta=dict(state),
                 run_config=_RESUME_CONFIG if request.input is None else _RUN_CONFIG,
             ):
@@ -427,8 +427,8 @@ class Conversation:
 def _state_of(authority: Authority, judgement: Judgement | None) -> dict[str, Any]:
     """The caller's options for a turn, as keys of its state that last for the turn."""
     judged = {} if judgement is None else judgement.judgement()
-    said = {f"temp:{name}": value for name, value in judged.items()}
-    return {keys.INPUT_AUTHORITY: authority.value, **said}
+    values = {f"temp:{name}": value for name, value in judged.items()}
+    return {keys.INPUT_AUTHORITY: authority.value, **values}
 
 
 _RUN_CONFIG = RunConfig(

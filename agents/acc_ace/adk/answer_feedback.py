@@ -44,23 +44,23 @@ class FeedbackLearner:
         Raises NotFoundError, InputError, SessionBusyError, ConflictError or StoreError. What was
         stored stays stored: repeating the call resumes where this one failed.
         """
-        kept = await store_feedback(self._container, key, turn, judgement, given_id=given_id)
+        record = await store_feedback(self._container, key, turn, judgement, given_id=given_id)
         lesson: LearningResult | None = None
         if self._container.settings.learning == "inline":
             lesson = await learn_from_feedback(
-                self._container, key, turn, kept.feedback.id, roles=self._roles
+                self._container, key, turn, record.feedback.id, roles=self._roles
             )
             if lesson is not None:
                 await self._container.spending.note(key, turn, lesson.used)
-        elif not kept.feedback.learned:
-            await self._learn_later(feedback_job(key, kept.interaction, kept.feedback))
+        elif not record.feedback.learned:
+            await self._learn_later(feedback_job(key, record.interaction, record.feedback))
         scope = self._container.playbook_scope(key.app, key.user)
         stored = await self._container.playbooks.load(scope)
-        learned = kept.feedback.learned or bool(lesson and lesson.reflected.value is not None)
+        learned = record.feedback.learned or bool(lesson and lesson.reflected.value is not None)
         return FeedbackReport(
-            id=kept.feedback.id,
+            id=record.feedback.id,
             turn=turn,
-            fresh=kept.fresh,
+            fresh=record.fresh,
             learned=learned,
             deltas=_deltas(lesson),
             left=lesson.learned.curated.departures if lesson and lesson.learned else [],

@@ -135,11 +135,11 @@ class FileArtifacts(FileArtifactService):
 
     def _apps(self, user: str) -> set[str]:
         own = self.root_dir.glob("apps/*/users")
-        found = {unquote(path.parent.name) for path in own if (path / part(user)).is_dir()}
+        apps = {unquote(path.parent.name) for path in own if (path / part(user)).is_dir()}
         if _is_plain(user):
             beside = (users for root in self._beside() for users in root.glob("apps/*/users"))
-            found |= {users.parent.name for users in beside if (users / user).is_dir()}
-        return {app for app in found if any(_files(self._places(Tenant(app, user))))}
+            apps |= {users.parent.name for users in beside if (users / user).is_dir()}
+        return {app for app in apps if any(_files(self._places(Tenant(app, user))))}
 
     def _places(self, tenant: Tenant, session: str | None = None) -> Sequence[Path]:
         """The user's directories, or those of a session."""
@@ -246,9 +246,9 @@ class InMemoryFiles(InMemoryArtifactService):
     def _of(self, tenant: Tenant, session: str | None = None) -> list[str]:
         """ADK's keys, which are app/user/session/name, or app/user/user/user:name."""
         prefix = f"{tenant.app}/{tenant.user}/" + ("" if session is None else f"{session}/")
-        found = (path for path in self.artifacts if path.startswith(prefix))
+        paths = (path for path in self.artifacts if path.startswith(prefix))
         shared = f"{tenant.app}/{tenant.user}/user/user:"
-        return sorted(path for path in found if session is None or not path.startswith(shared))
+        return sorted(path for path in paths if session is None or not path.startswith(shared))
 
 
 _ARTIFACTS: Final = "adk_artifacts"

@@ -135,9 +135,9 @@ class BoundedTurn(BaseAgent):
         await self._sessions.take(ctx)
         key = session_key(ctx)
         request = self._records.requested(key)
-        kept = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
-        if kept is not None:
-            raise TurnRepeated(kept)
+        earlier = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
+        if earlier is not None:
+            raise TurnRepeated(earlier)
         await self._container.spending.require_room(key.tenant)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:

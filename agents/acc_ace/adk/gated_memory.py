@@ -45,19 +45,20 @@ class GatedMemory(BaseMemoryService):
 
         What contradicts a rule in force has that rule beside it.
         """
-        found = await self._memory.search_memory(app_name=app_name, user_id=user_id, query=query)
+        result = await self._memory.search_memory(app_name=app_name, user_id=user_id, query=query)
         tenant, now = Tenant(app_name, user_id), self._container.clock.now()
-        said = {str(at): memory for at, memory in enumerate(found.memories) if memory_text(memory)}
+        with_text = [memory for memory in result.memories if memory_text(memory)]
+        texts = {str(at): memory for at, memory in enumerate(with_text)}
         passed = screened(
-            (self._artifact(name, tenant, memory, now) for name, memory in said.items()),
+            (self._artifact(name, tenant, memory, now) for name, memory in texts.items()),
             key=self._record.key,
             pins=self._record.rules,
             now=now,
             max_tokens=MAX_TOKENS,
         ).shown
-        shown = [_with_text(said[item.artifact_id], item.content) for item in passed]
+        shown = [_with_text(texts[item.artifact_id], item.content) for item in passed]
         # Pictures and other files have no words that could be screened.
-        files = [memory for memory in found.memories if not memory_text(memory)]
+        files = [memory for memory in result.memories if not memory_text(memory)]
         return SearchMemoryResponse(memories=[*shown, *files])
 
     async def add_session_to_memory(self, session: Session) -> None:

@@ -121,9 +121,9 @@ class ArtifactMemoryService(KnowsKinds):
                 asked_at=now.astimezone(self._zone),
             )
         )
-        valid = {found.artifact.artifact_id: found for found in only_valid(recall, now).candidates}
+        valid = {item.artifact.artifact_id: item for item in only_valid(recall, now).candidates}
         passed = screened(
-            (found.artifact for found in valid.values()),
+            (item.artifact for item in valid.values()),
             key=key,
             pins=(),
             now=now,
@@ -215,16 +215,16 @@ def _digest(author: str | None, text: str) -> str:
     return hashlib.sha256(f"{author}\x00{text}".encode(errors="replace")).hexdigest()[:16]
 
 
-def _memory(found: RecalledArtifact, author: str) -> MemoryEntry:
-    artifact = found.artifact
+def _memory(item: RecalledArtifact, author: str) -> MemoryEntry:
+    artifact = item.artifact
     return MemoryEntry(
         id=artifact.artifact_id,
         author=author,
         timestamp=artifact.created_at.isoformat(),
         content=types.Content(role="user", parts=[types.Part(text=artifact.content)]),
         custom_metadata={
-            "score": found.score,
-            "why": found.why,
+            "score": item.score,
+            "why": item.why,
             "source": artifact.source,
             "kind": artifact.kind.value,
             "session": artifact.session or "",

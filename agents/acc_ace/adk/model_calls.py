@@ -42,14 +42,14 @@ def reply_facts(reply: LlmResponse) -> ReplyFacts:
 
 
 def note_request(
-    observer: TurnObserver, ctx: CallbackContext, request: LlmRequest, said: str
+    observer: TurnObserver, ctx: CallbackContext, request: LlmRequest, user_text: str
 ) -> None:
     """Hold a request of the answering agent until its reply.
 
     A host's own callbacks may change it after ours, so it is read at the reply; but what a context
     cache holds is taken out of the request, which then is read now. `said` is x_t.
     """
-    parts: Callable[[], tuple[RequestPart, ...]] = partial(parts_of, request, said)
+    parts: Callable[[], tuple[RequestPart, ...]] = partial(parts_of, request, user_text)
     if request.cache_config is not None:
         parts = partial(tuple, parts())
     observer.sent[ctx.invocation_id, ctx.agent_name] = SentRequest(parts, perf_counter())
@@ -106,7 +106,7 @@ def _note_call(
     observer.note_calls(call)
 
 
-def parts_of(request: LlmRequest, said: str = "") -> tuple[RequestPart, ...]:
+def parts_of(request: LlmRequest, user_text: str = "") -> tuple[RequestPart, ...]:
     """A request in parts, in the order in which providers cache prefixes.
 
     `said` is x_t where it stands in the user's own words. Only our own blocks are cut.
@@ -119,7 +119,7 @@ def parts_of(request: LlmRequest, said: str = "") -> tuple[RequestPart, ...]:
         parts.append(RequestPart(kind="schema", text=_schema(config.response_schema)))
     for content in request.contents:
         for part in content.parts or []:
-            parts += _content_parts(content.role, part, said)
+            parts += _content_parts(content.role, part, user_text)
     return tuple(parts)
 
 
@@ -129,14 +129,14 @@ def _instruction(instruction: object) -> str:
     return instruction if isinstance(instruction, str) else _json(instruction or "")
 
 
-def _content_parts(role: str | None, part: types.Part, said: str) -> Iterator[RequestPart]:
+def _content_parts(role: str | None, part: types.Part, user_text: str) -> Iterator[RequestPart]:
     text = part.text
     if not text:
         kind = "history" if part.function_response is None else "tool_results"
         yield RequestPart(kind=kind, text=attachment(part) or _call_text(part))
     elif role == "model":
         yield RequestPart(kind="history", text=text)
-    elif text in said:
+    elif text in user_text:
         yield RequestPart(kind="x_t", text=text)
     elif text.startswith('<input name="'):
         yield from request_parts(text)

@@ -111,8 +111,8 @@ async def _of_stores(container: Container, key: SessionKey) -> AsyncIterator[Rec
         for interaction in turns:
             yield record("turn", interaction, session=key.session)
         turn = turns[-1].invocation_id
-    for kept in await container.traces.turns(key):
-        for trace in await container.traces.of_turn(key, kept):
+    for number in await container.traces.turns(key):
+        for trace in await container.traces.of_turn(key, number):
             yield record("requests", trace, session=key.session)
     before = NEWEST
     while uses := await container.spending.store.uses(key, turns=PAGE, before=before):

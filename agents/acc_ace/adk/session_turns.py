@@ -23,13 +23,13 @@ from acc_ace.turn.ports import HeldEvents
 
 async def session_exists(sessions: BaseSessionService, key: SessionKey) -> bool:
     """Whether the session exists; none of its events are loaded."""
-    found = await sessions.get_session(
+    session = await sessions.get_session(
         app_name=key.app,
         user_id=key.user,
         session_id=key.session,
         config=NO_EVENTS,
     )
-    return found is not None
+    return session is not None
 
 
 async def ensure_session(sessions: BaseSessionService, key: SessionKey) -> None:
@@ -143,10 +143,10 @@ class SessionTurns:
 
 async def _reload(ctx: InvocationContext, key: SessionKey) -> None:
     """Reload the run's session in place. Raises ConflictError when it was deleted."""
-    found = await _load(ctx.session_service, key, NO_EVENTS)
-    if found is None:
+    session = await _load(ctx.session_service, key, NO_EVENTS)
+    if session is None:
         raise session_deleted_error(key)
-    if found.last_update_time == ctx.session.last_update_time:
+    if session.last_update_time == ctx.session.last_update_time:
         return
     config = ctx.run_config.get_session_config if ctx.run_config else None
     fresh = await _load(ctx.session_service, key, config)

@@ -150,8 +150,8 @@ class SearchEvidence(FunctionTool):
             return {"note": refusal}
         warnings: list[str] = []
         if artifact_id:
-            found = await self._artifacts.get(key.tenant, artifact_id)
-            artifacts = [found] if found else []
+            item = await self._artifacts.get(key.tenant, artifact_id)
+            artifacts = [item] if item else []
         else:
             recalled = await self._recall(key, query)
             artifacts = [candidate.artifact for candidate in recalled.candidates]
@@ -165,7 +165,7 @@ class SearchEvidence(FunctionTool):
         reasons = Counter(verdict.reason.value for verdict in rejected)
         return {
             "found": len(shown),
-            "results": [quote_artifact(found, max_tokens=limit + RULE_TOKENS) for found in shown],
+            "results": [quote_artifact(item, max_tokens=limit + RULE_TOKENS) for item in shown],
             **({"rejected": dict(reasons)} if reasons else {}),
             **({"warning": "; ".join(warnings)} if warnings else {}),
         }

@@ -40,15 +40,15 @@ class TurnRepeated(Exception):
 
 
 async def repeated_event(
-    container: Container, key: SessionKey, kept: Interaction
+    container: Container, key: SessionKey, interaction: Interaction
 ) -> TurnDone | TurnPaused:
     """The last event of a turn, from its evidence and its journal entry. Raises StoreError."""
-    if kept.outcome is Outcome.PAUSED:
-        return TurnPaused(session=key.session, calls=_waiting(kept))
-    entry = await container.journal.get(key, kept.ccs_version)
+    if interaction.outcome is Outcome.PAUSED:
+        return TurnPaused(session=key.session, calls=_waiting(interaction))
+    entry = await container.journal.get(key, interaction.ccs_version)
     if entry is None:
-        raise NotFoundError(f"session '{key.session}' has no version {kept.ccs_version}")
-    return TurnDone(report=_report(key, entry, kept, container.settings.limits))
+        raise NotFoundError(f"session '{key.session}' has no version {interaction.ccs_version}")
+    return TurnDone(report=_report(key, entry, interaction, container.settings.limits))
 
 
 def reported_constraints(pins: Sequence[ConstraintPin]) -> list[ReportedConstraint]:
@@ -81,13 +81,13 @@ def reported_questions(state: CommittedState) -> list[ReportedQuestion]:
     ]
 
 
-def _report(key: SessionKey, entry: JournalEntry, kept: Interaction, limits: Limits) -> TurnReport:
+def _report(key: SessionKey, entry: JournalEntry, turn: Interaction, limits: Limits) -> TurnReport:
     """The stored part of a report: without recall, learning and cost."""
     state: CommittedState = entry.state
-    decision = kept.decision
+    decision = turn.decision
     return TurnReport(
-        turn=kept.turn,
-        input=kept.input.text,
+        turn=turn.turn,
+        input=turn.input.text,
         answer=decision.final_answer if decision else "",
         ccs=state.ccs,
         ccs_diff=entry.diff,
@@ -97,25 +97,25 @@ def _report(key: SessionKey, entry: JournalEntry, kept: Interaction, limits: Lim
         qualified=[],
         bullet_ids=decision.bullet_ids if decision else [],
         deltas=[],
-        playbook_version=kept.playbook_version,
+        playbook_version=turn.playbook_version,
         tokens={},
         ms={},
-        model=kept.models,
+        model=turn.models,
         warnings=entry.warnings,
         session=key.session,
         ccs_version=state.version,
         ccs_tokens=ccs_tokens(state.ccs),
         ccs_budget=limits.ccs_tokens,
-        tool_calls=[call.model_dump(mode="json") for call in kept.tool_calls],
+        tool_calls=[call.model_dump(mode="json") for call in turn.tool_calls],
     )
 
 
-def _waiting(kept: Interaction) -> list[WaitingCall]:
+def _waiting(interaction: Interaction) -> list[WaitingCall]:
     """The calls that have no result yet."""
-    known = {result.tool_call_id for result in kept.tool_results}
+    known = {result.tool_call_id for result in interaction.tool_results}
     return [
         WaitingCall(id=call.id, name=call.name, args=call.args)
-        for call in kept.tool_calls
+        for call in interaction.tool_calls
         if call.id not in known
     ]
 
@@ -127,7 +127,7 @@ def turn_report(record: TurnRecord, limits: Limits, spending: Spending) -> TurnR
     turn = interaction_of(record, Outcome.ANSWERED, at=entry.created_at, prompt_hashes={})
     uses = spending.priced(observer.run, record.number, observer.used)
     measured = {
-        "recalled": [found.artifact.artifact_id for found in record.recalled.candidates],
+        "recalled": [item.artifact.artifact_id for item in record.recalled.candidates],
         "qualified": [
             ReportedVerdict(artifact_id=v.artifact_id, ok=v.ok, reason=v.reason)
             for v in (*record.start.known, *record.qualification.verdicts)

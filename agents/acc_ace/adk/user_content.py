@@ -119,10 +119,10 @@ def quote_attachments(contents: list[types.Content], turn_input: TurnInput) -> N
 def _quoted_parts(parts: Sequence[types.Part], *, has_text_attachments: bool) -> list[types.Part]:
     """The parts with text files as quoted data, and further texts too where they are attached."""
     shown: list[types.Part] = []
-    said, number = False, 0
+    has_text, number = False, 0
     for part in parts:
-        is_own = bool(part.text) and not (said and has_text_attachments)
-        said = said or bool(part.text)
+        is_own = bool(part.text) and not (has_text and has_text_attachments)
+        has_text = has_text or bool(part.text)
         given = None if is_own else _readable_attachment(part, number + 1)
         number += given is not None
         shown.append(part if given is None else _quoted(given))

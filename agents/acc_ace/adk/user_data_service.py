@@ -148,11 +148,11 @@ class UserDataService:
 
     async def apps(self, user: str) -> list[str]:
         """The apps that hold data of a user. Raises StoreError."""
-        found = await self._container.erasure.apps(user)
-        found |= await session_pages(self._sessions).apps(user)
+        names = await self._container.erasure.apps(user)
+        names |= await session_pages(self._sessions).apps(user)
         async with self._learning_jobs() as queue:
-            found |= await queue.apps(user) if queue else set()
-        return sorted(found)
+            names |= await queue.apps(user) if queue else set()
+        return sorted(names)
 
     async def erase(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
         """Erase a user from an app, or from all; return the counts by app and kind.
@@ -210,8 +210,8 @@ class UserDataService:
         """The user's sessions that any store knows."""
         known = set(await self._container.erasure.sessions(tenant))
         if not self._is_beside:
-            found = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
-            known |= {session.id for session in found.sessions}
+            response = await self._sessions.list_sessions(app_name=tenant.app, user_id=tenant.user)
+            known |= {session.id for session in response.sessions}
         return [SessionKey(*tenant, name) for name in sorted(known)]
 
     @asynccontextmanager

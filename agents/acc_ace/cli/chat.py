@@ -63,8 +63,8 @@ class Chat:
         Raises AccAceError on failure; the screen has already shown it.
         """
         if self.is_pasting:
-            if (said := self._desk.paste(line)) is not None:
-                self._screen.notice(said)
+            if (note := self._desk.paste(line)) is not None:
+                self._screen.notice(note)
             return True
         if self._confirmations.answer(line):
             await self._confirm(line)
@@ -185,13 +185,13 @@ def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool
         try:
             # Ctrl-C between two turns ends the script too.
             with CtrlC(runner, again=chat.report_cancelling) as ctrl_c:
-                said = chat.say(
+                is_done = chat.say(
                     turn.input,
                     turn.authority,
                     attachments=turn.attachments,
                     idempotency_key=turn.id,
                 )
-                if not ctrl_c.run(said):
+                if not ctrl_c.run(is_done):
                     break
         except AccAceError as error:
             code = code or exit_code(error)

@@ -25,8 +25,8 @@ def lazy_group(*modules: str, group: str | None = None) -> type[TyperGroup]:
         def get_command(self, ctx: object, cmd_name: str) -> TyperCommand | TyperGroup | None:
             if cmd_name not in self.commands:
                 self._load()
-            found = self.commands.get(cmd_name)
-            return found if isinstance(found, TyperCommand | TyperGroup) else None
+            command = self.commands.get(cmd_name)
+            return command if isinstance(command, TyperCommand | TyperGroup) else None
 
         def _load(self) -> None:
             if not self.is_loaded:

@@ -41,11 +41,11 @@ async def find_session(
     if session is not None:
         return SessionKey(app, who, checked_name(session, "--session"))
     if user is None:
-        found = [key for key, _ in await journal.sessions_of_app(app, limit=1)]
+        keys = [key for key, _ in await journal.sessions_of_app(app, limit=1)]
     else:
         page = await journal.sessions(Tenant(app, user), limit=1)
-        found = [SessionKey(app, user, name) for name, _ in page]
-    if not found:
+        keys = [SessionKey(app, user, name) for name, _ in page]
+    if not keys:
         whose = f"app '{app}'" if user is None else f"user '{user}' of app '{app}'"
         raise NotFoundError(f"{whose} has no session")
-    return found[0]
+    return keys[0]

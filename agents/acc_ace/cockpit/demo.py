@@ -79,7 +79,7 @@ class Demo:
     def problems(self) -> list[str]:
         """All that did not hold so far."""
         turns = enumerate(self._problems, start=1)
-        return [f"turn {turn}: {text}" for turn, found in turns for _, text in found]
+        return [f"turn {turn}: {text}" for turn, faults in turns for _, text in faults]
 
     @property
     def state(self) -> DemoState:

@@ -90,9 +90,9 @@ async def _session_event(
         "diff": entry.diff.model_dump(mode="json"),
         "warnings": list(entry.warnings),
     }
-    if is_turn and (kept := await container.evidence.find(key, entry.invocation_id)):
+    if is_turn and (interaction := await container.evidence.find(key, entry.invocation_id)):
         shown = {"input", "decision", "outcome", "models", "playbook_version"}
-        data |= kept.model_dump(mode="json", include=shown)
+        data |= interaction.model_dump(mode="json", include=shown)
     kind = "turn" if is_turn else "state"
     return TimelineEvent(
         session=key.session, turn=state.turn, n=state.version, kind=kind, data=data

@@ -146,10 +146,10 @@ async def events(
     """The same events as JSON."""
     source = asked[1]
     newest = await source.newest()
-    found = await source.after(after, limit)
-    last = found[-1].n if found else newest
+    page = await source.after(after, limit)
+    last = page[-1].n if page else newest
     kinds = _kinds(kind)
-    items = [event for event in found if not kinds or event.kind in kinds]
+    items = [event for event in page if not kinds or event.kind in kinds]
     return EventPage(items=items, next_after=last if last < newest else None, newest=newest)
 
 
@@ -171,8 +171,8 @@ async def runs(request: Request, context: Context, user: User) -> list[Run]:
     live = getattr(request.app.state, "acc_ace_run", None)
 
     def listed() -> list[Run]:
-        found = [(path, path.stat()) for path in runs_dir(settings).glob("*.jsonl")]
-        newest = sorted(found, key=lambda item: -item[1].st_mtime)[:_MOST_RUNS]
+        files = [(path, path.stat()) for path in runs_dir(settings).glob("*.jsonl")]
+        newest = sorted(files, key=lambda item: -item[1].st_mtime)[:_MOST_RUNS]
         return [
             Run(
                 run=path.stem,

@@ -83,8 +83,8 @@ class Pulse:
         page = self._pages.get(n)
         if page is None:
             newest = self.newest  # Beyond it, the next read would send the same again.
-            found = await self.source.after(n, _PAGE)
-            events = [event for event in found if event.n <= newest]
+            rows = await self.source.after(n, _PAGE)
+            events = [event for event in rows if event.n <= newest]
             # Positions may be skipped: a page without events still ends where the source does.
             page = self._pages[n] = events, events[-1].n if events else newest
             while len(self._pages) > _CACHED:

@@ -12,10 +12,10 @@ _CORRECTED = " (corrected)"
 
 async def find_artifact(container: Container, tenant: Tenant, artifact_id: str) -> Artifact:
     """The artifact. Raises NotFoundError or StoreError."""
-    found = await container.artifacts.get(tenant, artifact_id)
-    if found is None:
+    artifact = await container.artifacts.get(tenant, artifact_id)
+    if artifact is None:
         raise NotFoundError(f"memory holds no artifact '{artifact_id}' of this user")
-    return found
+    return artifact
 
 
 async def correct_artifact(

@@ -160,8 +160,8 @@ def is_valid(artifact: Artifact, now: datetime | None) -> bool:
 
 def only_valid(recall: Recall, now: datetime | None) -> Recall:
     """Recall without expired and superseded artifacts, for callers without a qualification gate."""
-    kept = [item for item in recall.candidates if is_valid(item.artifact, now)]
-    return recall.model_copy(update={"candidates": kept})
+    valid = [item for item in recall.candidates if is_valid(item.artifact, now)]
+    return recall.model_copy(update={"candidates": valid})
 
 
 def valid_first(

@@ -154,7 +154,7 @@ def _best_stretch(sentences: Sequence[_Stretch], room: int) -> tuple[int | None,
     The earliest of equals; one sentence may be longer than the room. (None, None) for no worth.
     """
     best = 0.0
-    found: tuple[int | None, int | None] = (None, None)
+    stretch: tuple[int | None, int | None] = (None, None)
     first, tokens, worth = 0, 0, 0.0
     for last, sentence in enumerate(sentences):
         tokens += sentence.tokens
@@ -165,8 +165,8 @@ def _best_stretch(sentences: Sequence[_Stretch], room: int) -> tuple[int | None,
             first += 1
         # More than by rounding: sums that go up and down are never quite the same.
         if sentence.worth and worth > best + 1e-9:
-            best, found = worth, (first, last)
-    return found
+            best, stretch = worth, (first, last)
+    return stretch
 
 
 def _grown(sentences: Sequence[_Stretch], first: int, last: int, room: int) -> tuple[int, int]:

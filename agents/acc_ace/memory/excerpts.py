@@ -28,7 +28,7 @@ _LEAST_TOKENS = 8
 
 def quotations(
     artifacts: Sequence[Artifact],
-    said: str,
+    user_text: str,
     around: Collection[str],
     *,
     needed: Collection[str],
@@ -41,8 +41,8 @@ def quotations(
     order given among themselves, but that a correction goes before what it may correct. An answer
     that repeats another quotation is left out.
     """
-    levels = (frozenset(query_terms(said)), frozenset(query_terms(" ".join(around))))
-    found: list[tuple[tuple[int, bool], str, Quotation]] = []
+    levels = (frozenset(query_terms(user_text)), frozenset(query_terms(" ".join(around))))
+    quotes: list[tuple[tuple[int, bool], str, Quotation]] = []
     for artifact in artifacts:
         terms = frozenset(index_terms(artifact.content).split())
         level = next((at for at, words in enumerate(levels) if words & terms), len(levels))
@@ -51,11 +51,11 @@ def quotations(
             continue
         if quoted := _quotation(artifact, wanted, max_tokens):
             place = (level, not _corrects(artifact))
-            found.append((place, artifact.artifact_id, quoted))
-    texts = [quoted.text for _, _, quoted in found]
+            quotes.append((place, artifact.artifact_id, quoted))
+    texts = [quoted.text for _, _, quoted in quotes]
     return {
         name: str(quoted)
-        for _, name, quoted in sorted(found, key=lambda item: item[0])
+        for _, name, quoted in sorted(quotes, key=lambda item: item[0])
         if not _repeats(quoted.text, texts)
     }
 
@@ -69,8 +69,8 @@ def _repeats(text: str, others: Collection[str]) -> bool:
 def _corrects(artifact: Artifact) -> bool:
     if artifact.kind is not ArtifactKind.TURN:
         return False
-    _, said, _ = _exchange(artifact)
-    return is_correction(said)
+    _, words, _ = _exchange(artifact)
+    return is_correction(words)
 
 
 def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Quotation | None:
@@ -108,8 +108,8 @@ def _exchange(turn: Artifact) -> tuple[str, str, str]:
     Of a turn that was cut to what matched, the label may be gone.
     """
     first, _, answer = turn.content.partition(ANSWER_LABEL)
-    who, label, said = first.partition(": ")
-    return (who, said, answer) if label and who in _SPEAKERS else (turn.source, first, answer)
+    who, label, words = first.partition(": ")
+    return (who, words, answer) if label and who in _SPEAKERS else (turn.source, first, answer)
 
 
 def _without_rules(text: str) -> str:

@@ -84,7 +84,7 @@ def speaker_terms(content: str) -> str:
 def priors(
     places: Sequence[TurnPosition],
     scores: Sequence[float],
-    said: frozenset[str],
+    words: frozenset[str],
     weights: RecallWeights,
 ) -> list[Prior]:
     """The prior of each document, from the places and scores of all."""
@@ -93,16 +93,16 @@ def priors(
     near = [_nearness(at, places, scores, best, shares) for at in range(len(places))]
     totals = [score + gain for score, (gain, _) in zip(scores, near, strict=True)]
     sessions = _session_means(places, totals)
-    found = []
+    rules = []
     for place, (gain, neighbour) in zip(places, near, strict=True):
         session = weights.session * sessions.get(place.session, 0.0)
-        named = bool(weights.speaker) and _is_named(place.speaker, said)
-        found.append(Prior(gain + session + weights.speaker * named, neighbour, named))
-    return found
+        named = bool(weights.speaker) and _is_named(place.speaker, words)
+        rules.append(Prior(gain + session + weights.speaker * named, neighbour, named))
+    return rules
 
 
-def _is_named(speaker: str, said: frozenset[str]) -> bool:
-    return bool(speaker) and speaker not in _role_labels() and said.issuperset(speaker.split())
+def _is_named(speaker: str, words: frozenset[str]) -> bool:
+    return bool(speaker) and speaker not in _role_labels() and words.issuperset(speaker.split())
 
 
 @cache

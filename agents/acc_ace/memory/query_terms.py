@@ -64,7 +64,7 @@ def weighted_terms(
 
 def match_terms(terms: str, query: QueryTerms) -> TermMatches:
     """Score a text, given as its index terms."""
-    found = found_terms(terms, query.terms, query.statistics)
-    words = coverage(found, query.text, query.weight)
+    weights = found_terms(terms, query.terms, query.statistics)
+    words = coverage(weights, query.text, query.weight)
     held = letters(terms, query.trigrams) if words else None
-    return TermMatches(found, words, saturated(found, query.state), held)
+    return TermMatches(weights, words, saturated(weights, query.state), held)

@@ -106,9 +106,9 @@ def search_query(query: RecallQuery) -> SearchQuery:
         for term in query_terms(item, limit=8):
             if term not in text:
                 state.setdefault(term, item)
-    said = frozenset(index_terms(query.text[:MAX_QUERY_CHARS]).split())
+    words = frozenset(index_terms(query.text[:MAX_QUERY_CHARS]).split())
     periods = named_periods(query.text, query.asked_at) if query.asked_at else ()
-    return SearchQuery(text, dict(list(state.items())[:24]), said, periods)
+    return SearchQuery(text, dict(list(state.items())[:24]), words, periods)
 
 
 def term_matches(
@@ -256,9 +256,9 @@ def fit(
     When they are too long, the longest are cut, all to the same length; none is dropped. What is
     cut keeps the part that holds the search terms.
     """
-    found = [item for item in shortlisted if item.artifact_id in artifacts]
+    items = [item for item in shortlisted if item.artifact_id in artifacts]
     most = min(max_tokens, each or max_tokens)
-    texts = [excerpt(artifacts[item.artifact_id].content, terms, most) for item in found]
+    texts = [excerpt(artifacts[item.artifact_id].content, terms, most) for item in items]
     level = _level([estimate_tokens(text) for text in texts], max_tokens)
     return [
         RecalledArtifact(
@@ -268,7 +268,7 @@ def fit(
             score=item.score,
             why=item.why,
         )
-        for item, text in zip(found, texts, strict=True)
+        for item, text in zip(items, texts, strict=True)
     ]
 
 
@@ -303,8 +303,8 @@ def _why_near(close: float | None) -> list[str]:
     return [f"meaning: {close:.2f}"] if close is not None and close >= _CLOSE else []
 
 
-def _why(found: Mapping[str, float], query: SearchQuery) -> list[str]:
-    best = sorted(found, key=lambda term: -found[term])
+def _why(weights: Mapping[str, float], query: SearchQuery) -> list[str]:
+    best = sorted(weights, key=lambda term: -weights[term])
     words = list(dict.fromkeys(query.text[term] for term in best if term in query.text))
     items = list(dict.fromkeys(query.state[term] for term in best if term in query.state))
     reasons = [f"words: {', '.join(words[:_SHOWN_WORDS])}"] if words else []

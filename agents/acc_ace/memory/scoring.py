@@ -45,23 +45,23 @@ def found_terms(
     if not held:
         return {}
     damping = K1 * (1 - B + B * len(words) / max(statistics.mean_length, 1.0))
-    found = {}
+    result = {}
     # In the order of the query, so that sums and reasons are deterministic.
     for term in weights:
         if term in held:
             count = words.count(term)
-            found[term] = weights[term] * count * (K1 + 1) / (count + damping)
-    return found
+            result[term] = weights[term] * count * (K1 + 1) / (count + damping)
+    return result
 
 
-def coverage(found: Mapping[str, float], wanted: Container[str], weight: float) -> float:
+def coverage(terms: Mapping[str, float], wanted: Container[str], weight: float) -> float:
     """The share of the wanted terms' `weight`, all taken together, that was found, 0..1."""
-    return min(1.0, _sum(found, wanted) / (weight or 1.0))
+    return min(1.0, _sum(terms, wanted) / (weight or 1.0))
 
 
-def saturated(found: Mapping[str, float], wanted: Container[str]) -> float:
+def saturated(terms: Mapping[str, float], wanted: Container[str]) -> float:
     """Saturated share of the terms found, 0..1: not all of them are expected."""
-    score = _sum(found, wanted)
+    score = _sum(terms, wanted)
     return score / (score + _HALF_SCORE)
 
 
@@ -97,14 +97,14 @@ def letter_coverage(documents: Sequence[Letters], wanted: Iterable[str]) -> list
     total = sum(weights.values())
     scores = []
     for held, length in documents:
-        found = sum(map(weights.__getitem__, held))
+        common = sum(map(weights.__getitem__, held))
         damping = K1 * (1 - B + B * length / mean)
-        scores.append(min(1.0, found * (K1 + 1) / (1 + damping) / total) if total else 0.0)
+        scores.append(min(1.0, common * (K1 + 1) / (1 + damping) / total) if total else 0.0)
     return scores
 
 
-def _sum(found: Mapping[str, float], wanted: Container[str]) -> float:
-    return sum([value for term, value in found.items() if term in wanted])
+def _sum(terms: Mapping[str, float], wanted: Container[str]) -> float:
+    return sum([value for term, value in terms.items() if term in wanted])
 
 
 def _trigrams(term: str) -> list[str]:
@@ -140,6 +140,6 @@ def blended(words: Sequence[float], near: Sequence[float | None], share: float) 
         return list(words)
     best = max(words, default=0.0) or 1.0
     return [
-        said / best + share * ((said / best if close is None else close) - said / best)
-        for said, close in zip(words, near, strict=True)
+        lexical / best + share * ((lexical / best if close is None else close) - lexical / best)
+        for lexical, close in zip(words, near, strict=True)
     ]

@@ -43,7 +43,7 @@ _TEACHES = lazy_pattern(
 
 def extract_by_rule(turns: Sequence[Interaction], entities: Sequence[str]) -> SessionMemory:
     """Notes by common phrases, English and Japanese; a fallback for any model."""
-    said = [
+    turns_of_user = [
         sentence
         for turn in turns
         if turn.input.authority.may_rule
@@ -52,15 +52,15 @@ def extract_by_rule(turns: Sequence[Interaction], entities: Sequence[str]) -> Se
     ]
     return SessionMemory(
         entities=list(entities),
-        preferences=[sentence for sentence in said if _PREFERS.search(sentence)],
-        lessons=[sentence for sentence in said if _TEACHES.search(sentence)],
+        preferences=[sentence for sentence in turns_of_user if _PREFERS.search(sentence)],
+        lessons=[sentence for sentence in turns_of_user if _TEACHES.search(sentence)],
     )
 
 
 def notes_of(
     key: SessionKey,
     turns: Sequence[Interaction],
-    found: Sequence[SessionMemory],
+    memories: Sequence[SessionMemory],
     *,
     at: datetime,
 ) -> list[Artifact]:
@@ -69,17 +69,17 @@ def notes_of(
     A preference that the user did not say and a lesson that neither user nor tool said are left
     out, whatever proposed them. They are the session's own, and are erased with it.
     """
-    said = {turn.turn: turn.input.text for turn in turns if turn.input.authority.may_rule}
+    inputs = {turn.turn: turn.input.text for turn in turns if turn.input.authority.may_rule}
     seen = {
-        turn.turn: "\n".join([said.get(turn.turn, ""), *(r.result for r in turn.tool_results)])
+        turn.turn: "\n".join([inputs.get(turn.turn, ""), *(r.result for r in turn.tool_results)])
         for turn in turns
     }
     quotes = [
-        *_grounded(PREFERENCE, (q for memory in found for q in memory.preferences), said),
-        *_grounded(LESSON, (q for memory in found for q in memory.lessons), seen),
+        *_grounded(PREFERENCE, (q for memory in memories for q in memory.preferences), inputs),
+        *_grounded(LESSON, (q for memory in memories for q in memory.lessons), seen),
     ]
     last = turns[-1].turn if turns else 0
-    entities = _unique(e for memory in found for e in memory.entities if ":" in e)
+    entities = _unique(e for memory in memories for e in memory.entities if ":" in e)
     if entities:
         quotes.insert(0, (ENTITIES, ", ".join(entities[: 2 * NOTES_OF_A_KIND]), last))
     quotes.sort(key=lambda quote: quote[2])

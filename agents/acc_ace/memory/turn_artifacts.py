@@ -45,10 +45,10 @@ def turn_artifact_id(key: SessionKey, turn: int) -> str:
 def _turn(key: SessionKey, interaction: Interaction, max_tokens: int) -> Artifact:
     answer = interaction.decision.final_answer if interaction.decision else ""
     half = max(1, max_tokens // 2)
-    said = clip_tokens(interaction.input.text, half)
+    text = clip_tokens(interaction.input.text, half)
     return Artifact(
         artifact_id=turn_artifact_id(key, interaction.turn),
-        content=f"{interaction.input.authority}: {said}{ANSWER_LABEL}{clip_tokens(answer, half)}",
+        content=f"{interaction.input.authority}: {text}{ANSWER_LABEL}{clip_tokens(answer, half)}",
         source="turn",
         created_at=interaction.created_at,
         tenant=key.tenant,

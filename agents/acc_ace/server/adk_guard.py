@@ -162,8 +162,8 @@ def _with_authority(fields: dict[str, object]) -> bytes | None:
     for delta in given:
         state.update(delta if isinstance(delta, dict) else {})
     state[keys.INPUT_AUTHORITY] = role_authority(others[0]).value
-    kept = {name: value for name, value in fields.items() if name not in _STATE}
-    return json.dumps({**kept, _STATE[0]: state}).encode()
+    rest = {name: value for name, value in fields.items() if name not in _STATE}
+    return json.dumps({**rest, _STATE[0]: state}).encode()
 
 
 def _with_body(scope: Scope, receive: Receive, body: bytes) -> tuple[Scope, Receive]:

@@ -117,8 +117,8 @@ def agents_dir(settings: Settings) -> Path:
 
 def apps_beside(container: Container) -> dict[str, Callable[[], App]]:
     """Our apps beside the first one, each built when somebody asks for it."""
-    found = {name: build for entry in offering(APPS) for name, build in entry.apps().items()}
-    return {name: partial(build, container) for name, build in found.items()}
+    apps = {name: build for entry in offering(APPS) for name, build in entry.apps().items()}
+    return {name: partial(build, container) for name, build in apps.items()}
 
 
 def agent_loader(

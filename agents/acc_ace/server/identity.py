@@ -44,11 +44,11 @@ class Identities:
     def of_token(self, token: str) -> str | None:
         """The user of a bearer token, or None."""
         offered = _digest(token)
-        found = None
+        owner = None
         for user, known in self._tokens.items():
             if hmac.compare_digest(offered, known):
-                found = user
-        return found
+                owner = user
+        return owner
 
     def of_request(self, scope: Scope) -> str | None:
         """The user of a request: its bearer token if it has one, else its cookie."""
@@ -68,11 +68,11 @@ class Identities:
         except CookieError:
             return None
         offered = morsel.value.encode() if morsel else b""
-        found = None
+        owner = None
         for user, known in self._cookies.items():
             if hmac.compare_digest(offered, known.encode()):
-                found = user
-        return found
+                owner = user
+        return owner
 
 
 def header(scope: Scope, name: bytes) -> str | None:

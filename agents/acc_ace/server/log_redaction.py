@@ -47,8 +47,8 @@ def _without_credentials(record: logging.LogRecord) -> logging.LogRecord:
         record.args = tuple(
             without_credentials(arg) if isinstance(arg, str) else arg for arg in record.args
         )
-    said = record.getMessage()
-    if (clean := without_credentials(said)) != said:
+    message = record.getMessage()
+    if (clean := without_credentials(message)) != message:
         record.msg, record.args = clean, ()
     if record.exc_info:
         # What a formatter finds there it takes for the traceback.

@@ -124,12 +124,12 @@ async def evidence_is_recorded_and_undone(stores: StoresToCheck) -> None:
     _same(await evidence.find(_KEY, "i-2"), _interaction(2), "found by its invocation")
     _same(await evidence.mark_undone(_KEY, 1), 2, "as many are undone as are later")
     _same(await evidence.last(_KEY), _interaction(1), "the last one is not undone")
-    outcomes = [found.outcome for found in await evidence.list(_KEY)]
+    outcomes = [item.outcome for item in await evidence.list(_KEY)]
     expected = [Outcome.UNDONE, Outcome.UNDONE, Outcome.ANSWERED]
     _same(outcomes, expected, "newest first, undone ones included")
     page = await evidence.list(_KEY, limit=1, before="i-3")
-    _same([found.turn for found in page], [2], "a page starts after an invocation")
-    oldest = [found.invocation_id for found in await evidence.list(_KEY, limit=2, after="")]
+    _same([item.turn for item in page], [2], "a page starts after an invocation")
+    oldest = [item.invocation_id for item in await evidence.list(_KEY, limit=2, after="")]
     _same(oldest, ["i-1", "i-2"], "with `after`, the oldest come first")
     _same(list(await evidence.list(_OTHER_USER)), [], "other users have nothing of it")
 
@@ -145,8 +145,8 @@ async def artifacts_are_recalled_by_their_words(stores: StoresToCheck) -> None:
             _turn(1, "Hello."),
         ]
     )
-    found = await artifacts.recall(RecallQuery(key=_KEY, text="Which disk is full?"))
-    names = [item.artifact.artifact_id for item in found.candidates]
+    recall = await artifacts.recall(RecallQuery(key=_KEY, text="Which disk is full?"))
+    names = [item.artifact.artifact_id for item in recall.candidates]
     _same(set(names), {"disk", "s-1-t1"}, "the match and the previous turn are found, no others")
     await artifacts.add([_artifact("disk", "The tape is full.")])
     _same(await artifacts.count(_KEY.tenant), 3, "one that is known is replaced")
@@ -162,8 +162,8 @@ async def artifacts_of_undone_turns_are_not_recalled(stores: StoresToCheck) -> N
     artifacts = stores.artifacts
     await artifacts.add([_turn(1, "A lighthouse."), _turn(2, "Another lighthouse.")])
     _same(await artifacts.retire(_KEY, 1), 1, "as many are retired as are later")
-    found = await artifacts.recall(RecallQuery(key=_KEY, text="lighthouse"))
-    names = [item.artifact.artifact_id for item in found.candidates]
+    recall = await artifacts.recall(RecallQuery(key=_KEY, text="lighthouse"))
+    names = [item.artifact.artifact_id for item in recall.candidates]
     _same(names, ["s-1-t1"], "a retired one is not recalled")
     _same(await artifacts.count(_KEY.tenant), 2, "a retired one still counts")
 
@@ -211,8 +211,8 @@ async def sessions_are_opened_listed_and_deleted(stores: StoresToCheck) -> None:
     taken = [await directory.take_idle(_KEY.app, since=later, retry_s=60) for _ in range(2)]
     _same(taken, [_KEY, None], "one that was active before is taken once")
     await directory.reset(_KEY, turn=3)
-    found = await directory.find(_KEY)
-    _expect(found is not None and found.history_from == 3, "a change of the record is kept")
+    session = await directory.find(_KEY)
+    _expect(session is not None and session.history_from == 3, "a change of the record is kept")
     await directory.delete(_KEY, at=later, keep_notes=False)
     _same(list(await directory.names(_KEY.tenant)), ["s-2"], "a deleted one is not known")
 
@@ -320,13 +320,13 @@ def _added(change: Added) -> DeltaRecord:
     )
 
 
-def _expect(kept: bool, promise: str) -> None:
-    if not kept:
+def _expect(is_true: bool, promise: str) -> None:
+    if not is_true:
         raise ConformanceError(f"guarantee broken: {promise}")
 
 
-def _same(found: object, expected: object, promise: str) -> None:
-    _expect(found == expected, f"{promise} (found {found!r}, expected {expected!r})")
+def _same(value: object, expected: object, promise: str) -> None:
+    _expect(value == expected, f"{promise} (found {value!r}, expected {expected!r})")
 
 
 async def _raises(error: type[Exception], work: Awaitable[object], promise: str) -> None:

@@ -43,16 +43,16 @@ def make_database_file(path: Path) -> None:
 
 
 def _close_to_others(path: Path) -> None:
-    found = path.stat()
-    if not found.st_mode & _OF_OTHERS:
+    status = path.stat()
+    if not status.st_mode & _OF_OTHERS:
         return
-    if found.st_uid != os.geteuid():
+    if status.st_uid != os.geteuid():
         _warn(path, "it belongs to another user")
-    elif found.st_mode & stat.S_ISVTX:
+    elif status.st_mode & stat.S_ISVTX:
         _warn(path, "it is shared (sticky bit)")
     else:
         try:
-            path.chmod(stat.S_IMODE(found.st_mode) & ~_OF_OTHERS)
+            path.chmod(stat.S_IMODE(status.st_mode) & ~_OF_OTHERS)
         except OSError as error:
             _warn(path, str(error.strerror))
 

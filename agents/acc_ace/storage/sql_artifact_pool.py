@@ -125,12 +125,12 @@ def lexical_pool(
     """Documents that match x_t or the state, neighbours of the best, and those of named periods."""
     search = _Search(rows, tenant, frequencies, query.before)
     size = max(_MIN_POOL, _POOL * query.limit)
-    found = search.with_neighbours(
+    documents = search.with_neighbours(
         (list(terms.text), size), (list(terms.state), rows.breadth.state or size)
     )
     for period in terms.periods:
-        found += search.of_period(list(terms.text), period)
-    return {document.artifact_id: document for document in found}
+        documents += search.of_period(list(terms.text), period)
+    return {document.artifact_id: document for document in documents}
 
 
 def turns_around(leads: Sequence[Document]) -> list[tuple[str, int]]:
@@ -154,13 +154,13 @@ class _Search(NamedTuple):
     def with_neighbours(self, *wanted: tuple[Sequence[str], int]) -> list[Document]:
         """The best matches for each (terms, size), and the neighbours of the very best."""
         times = Times.of(self.before)
-        found: list[Document] = []
+        documents: list[Document] = []
         leads: list[Document] = []
         for terms, size in wanted:
             matches = self._matches(terms, times, self.tenant.span, size)
             leads += matches[: min(MAX_LEADS, size // self.rows.breadth.matches_per_lead)]
-            found += matches
-        return found + self.rows.neighbours(self.tenant, leads, before=times.end)
+            documents += matches
+        return documents + self.rows.neighbours(self.tenant, leads, before=times.end)
 
     def of_period(self, terms: Sequence[str], period: Period) -> list[Document]:
         """Documents of a period that x_t names: the best matches for x_t, and the newest."""
@@ -181,11 +181,11 @@ class _Search(NamedTuple):
             max_rows=min(MAX_ROWS, each * size) if each else MAX_ROWS,
             common_terms=self.rows.breadth.common_terms,
         )
-        found: list[Document] = []
+        documents: list[Document] = []
         for look in looks:
             scope = Scope(span, look.newest, times, size)
-            found += self.rows.matches(self.tenant, look.terms, self.frequencies, scope)
-        return found
+            documents += self.rows.matches(self.tenant, look.terms, self.frequencies, scope)
+        return documents
 
 
 class ArtifactRow(NamedTuple):
@@ -237,18 +237,18 @@ class TermFrequencies:
         missing = [term for term in terms if term not in known]
         if missing:
             counted = count(tenant, missing)
-            found = {term: counted.get(term, 0) for term in missing}
-            self._keep(tenant, found)
-            known |= found
+            counts = {term: counted.get(term, 0) for term in missing}
+            self._keep(tenant, counts)
+            known |= counts
         return known
 
     def _known(self, tenant: TenantTotals, terms: Sequence[str]) -> dict[str, int]:
         with self._mutex:
             cached = {term: self._counts.get((tenant.id, term)) for term in terms}
         return {
-            term: found[0]
-            for term, found in cached.items()
-            if found is not None and _is_fresh(*found, tenant.documents)
+            term: count[0]
+            for term, count in cached.items()
+            if count is not None and _is_fresh(*count, tenant.documents)
         }
 
     def _keep(self, tenant: TenantTotals, counted: Mapping[str, int]) -> None:

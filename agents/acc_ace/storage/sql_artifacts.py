@@ -221,13 +221,13 @@ class SqlArtifactStore(Generic[R]):
         """At most `query.limit` candidates within `query.max_tokens`, best first."""
         self.wake()
         async with asking(self._dense.embedder if self._dense else None, query.text) as vector:
-            found = await self._read(lambda rows: self._find(rows, query))
-            if found is None:
+            matches = await self._read(lambda rows: self._find(rows, query))
+            if matches is None:
                 return Recall()
             asked = await vector
         chosen = await self._read(
             lambda rows: self._choose(
-                rows, query, found, asked, limit=query.limit, max_tokens=query.max_tokens
+                rows, query, matches, asked, limit=query.limit, max_tokens=query.max_tokens
             )
         )
         artifacts = _artifacts(chosen.bodies)
@@ -236,18 +236,18 @@ class SqlArtifactStore(Generic[R]):
             # Expired ones are rare, so the candidates ranked below them are read only now.
             chosen = await self._read(
                 lambda rows: self._choose(
-                    rows, query, found, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
+                    rows, query, matches, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
                 )
             )
             artifacts = _artifacts(chosen.bodies)
             ranked = shortlist(
                 valid_first(chosen.ranked, artifacts, query.asked_at),
-                found.previous,
+                matches.previous,
                 limit=query.limit,
                 max_tokens=query.max_tokens,
             )
         # Finding the best excerpts of long candidates takes 20 ms for eight of 2,000 characters.
-        candidates = await asyncio.to_thread(fitted, ranked, artifacts, query, found.terms)
+        candidates = await asyncio.to_thread(fitted, ranked, artifacts, query, matches.terms)
         return Recall(
             candidates=candidates,
             warnings=[text for text in (asked.warning, *chosen.warnings) if text],
@@ -279,42 +279,42 @@ class SqlArtifactStore(Generic[R]):
         prepared = self._dense.prepare(rows, tenant, documents) if self._dense else None
         return _Found(terms, tenant, statistics, previous, documents, early, prepared)
 
-    def _near(self, rows: R, query: RecallQuery, found: _Found, asked: QueryVector) -> DensePool:
+    def _near(self, rows: R, query: RecallQuery, matches: _Found, asked: QueryVector) -> DensePool:
         if self._dense is None or asked.vector is None:
             return DensePool({}, {}, [])
         return self._dense.pool(
             rows,
-            found.tenant,
+            matches.tenant,
             asked.vector,
-            found.documents,
+            matches.documents,
             before=query.before,
-            prepared=found.prepared,
+            prepared=matches.prepared,
         )
 
     def _choose(
         self,
         rows: R,
         query: RecallQuery,
-        found: _Found,
+        matches: _Found,
         asked: QueryVector,
         *,
         limit: int,
         max_tokens: int,
     ) -> _Chosen:
         """The best `limit` of the pool within `max_tokens`, with the previous turn."""
-        near = self._near(rows, query, found, asked)
+        near = self._near(rows, query, matches, asked)
         ranked = rank(
-            {**found.documents, **near.documents}.values(),
-            found.terms,
-            found.statistics,
+            {**matches.documents, **near.documents}.values(),
+            matches.terms,
+            matches.statistics,
             weights=self._weights,
             limit=limit,
-            also=found.previous.artifact_id if found.previous else None,
+            also=matches.previous.artifact_id if matches.previous else None,
             cosines=near.cosines,
-            early=found.early,
+            early=matches.early,
         )
-        chosen = shortlist(ranked, found.previous, limit=limit, max_tokens=max_tokens)
-        bodies = rows.bodies(found.tenant, [item.artifact_id for item in chosen])
+        chosen = shortlist(ranked, matches.previous, limit=limit, max_tokens=max_tokens)
+        bodies = rows.bodies(matches.tenant, [item.artifact_id for item in chosen])
         return _Chosen(chosen, bodies, near.warnings)
 
 

@@ -27,19 +27,19 @@ def baseline(dialect: Dialect) -> str:
     return "\n".join(scripts).replace("{id}", _KEYS[dialect])
 
 
-def check_version(found: int, database: str, setting: str) -> None:
+def check_version(version: int, database: str, setting: str) -> None:
     """Raise StoreError for a database with another schema version.
 
     `database` is its name in the message, `setting` the setting that points to it.
     """
-    if found > VERSION:
+    if version > VERSION:
         raise StoreError(
-            f"{database} has schema version {found}, this program knows up to {VERSION}; "
+            f"{database} has schema version {version}, this program knows up to {VERSION}; "
             f"upgrade the program, or point {setting} to another place"
         )
-    if found < VERSION:
+    if version < VERSION:
         raise StoreError(
-            f"{database} has schema version {found}, of a program before the first release, and "
+            f"{database} has schema version {version}, of a program before the first release, and "
             f"cannot be upgraded to {VERSION}; export what you need with that program, then move "
             f"the database away or point {setting} to another place"
         )

@@ -87,8 +87,8 @@ class SqlSessionDirectory:
     async def take_idle(self, app: str, *, since: datetime, retry_s: float) -> SessionKey | None:
         """Claim the longest idle session due for offload, by compare-and-swap."""
         at = since.timestamp()
-        while found := await self._database.read(lambda rows: rows.one(_IDLE, (app, at))):
-            user, session, idle_since = found
+        while row := await self._database.read(lambda rows: rows.one(_IDLE, (app, at))):
+            user, session, idle_since = row
             key = SessionKey(app, user, session)
             if await self._take(key, idle_since, at + retry_s):
                 return key
@@ -167,12 +167,12 @@ class SqlSessionDirectory:
 
     async def names(self, tenant: Tenant) -> Sequence[str]:
         """All sessions of a user with a record, readable or not."""
-        found = await self._database.read(
+        records = await self._database.read(
             lambda rows: rows.all(
                 "SELECT session FROM session_directory WHERE app = ? AND user_id = ?", tenant
             )
         )
-        return [name for (name,) in found]
+        return [name for (name,) in records]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the user's records (of one session); return how many."""
@@ -240,16 +240,16 @@ def _page(rows: Rows, tenant: Tenant, *, limit: int, before: str | None) -> Sequ
     """
     statement = _PAGE.format(body=raw(rows, "body")) + (_BEFORE if before is not None else "")
     values = (*tenant, *((*tenant, before) if before is not None else ()))
-    found: list[SessionRecord] = []
+    records: list[SessionRecord] = []
     passed, size = 0, limit
-    while len(found) < limit:
+    while len(records) < limit:
         some: list[_Row] = rows.all(statement + _NEWEST_FIRST, (*values, size, passed))
         keyed = ((SessionKey(*tenant, session), body) for session, body in some)
-        found += filter(None, (_readable(key, body) for key, body in keyed))
+        records += filter(None, (_readable(key, body) for key, body in keyed))
         if len(some) < size:
             break
         passed, size = passed + size, _MORE_ROWS
-    return found[:limit]
+    return records[:limit]
 
 
 def _record(session: str, body: str | bytes) -> SessionRecord:

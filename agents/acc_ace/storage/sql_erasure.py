@@ -69,10 +69,10 @@ class SqlErasure:
     async def apps(self, user: str) -> set[str]:
         """The apps with rows or files of a user."""
         rows = await self._database.read(lambda rows: rows.all(_APPS, (user, user)))
-        found = {app for (app,) in rows}
+        names = {app for (app,) in rows}
         for files in self._files.values():
-            found |= await files.apps(user)
-        return found
+            names |= await files.apps(user)
+        return names
 
     async def sessions(self, tenant: Tenant) -> Collection[str]:
         """All sessions of a user found in any table."""
@@ -163,11 +163,11 @@ def _sessions(rows: Rows, tenant: Tenant) -> set[str]:
 
 
 def _count(rows: Rows, table: str, tenant: Tenant) -> int:
-    found = rows.all(
+    records = rows.all(
         f"SELECT count(*) FROM {table} WHERE app = ? AND user_id = ?",  # noqa: S608 - our names
         tenant,
     )
-    return int(found[0][0])
+    return int(records[0][0])
 
 
 def _add(counts: dict[str, int], more: dict[str, int]) -> None:

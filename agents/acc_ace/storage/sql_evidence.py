@@ -71,18 +71,18 @@ class SqlEvidenceStore:
 
     async def last(self, key: SessionKey) -> Interaction | None:
         """The newest answered interaction that was not undone, or None."""
-        found = await self._page(key, " AND outcome = ?", (Outcome.ANSWERED.value,), limit=1)
-        return found[0] if found else None
+        page = await self._page(key, " AND outcome = ?", (Outcome.ANSWERED.value,), limit=1)
+        return page[0] if page else None
 
     async def find(self, key: SessionKey, invocation_id: str) -> Interaction | None:
         """The interaction of an invocation, or None."""
-        found = await self._page(key, " AND invocation_id = ?", (invocation_id,), limit=1)
-        return found[0] if found else None
+        page = await self._page(key, " AND invocation_id = ?", (invocation_id,), limit=1)
+        return page[0] if page else None
 
     async def of_request(self, key: SessionKey, idempotency_key: str) -> Interaction | None:
         """The committed turn of an idempotency key, or None."""
-        found = await self._page(key, " AND request = ?", (idempotency_key,), limit=1)
-        return found[0] if found else None
+        page = await self._page(key, " AND request = ?", (idempotency_key,), limit=1)
+        return page[0] if page else None
 
     async def list(
         self,
@@ -130,10 +130,10 @@ class SqlEvidenceStore:
         limit: int,
         order: str = _NEWEST_FIRST,
     ) -> Sequence[Interaction]:
-        found = await self._database.read(
+        records = await self._database.read(
             lambda rows: rows.all(_SELECT + where + order, (*key, *values, page_size(limit)))
         )
-        return [_interaction(key, *row) for row in found]
+        return [_interaction(key, *row) for row in records]
 
 
 def _undo(rows: Rows, key: SessionKey, after_turn: int) -> int:
@@ -195,7 +195,7 @@ class SqlToolStarts:
 
     async def unsettled(self, key: SessionKey) -> Sequence[ToolStart]:
         """The session's calls that no commit has settled, in order of start."""
-        found = await self._database.read(lambda rows: rows.all(_SELECT_STARTS, key))
+        records = await self._database.read(lambda rows: rows.all(_SELECT_STARTS, key))
         return [
             ToolStart(
                 call_id=call_id,
@@ -204,7 +204,7 @@ class SqlToolStarts:
                 turn=turn,
                 started_at=datetime.fromtimestamp(started_at, UTC),
             )
-            for call_id, name, args, turn, started_at in found
+            for call_id, name, args, turn, started_at in records
         ]
 
     def settle_write(self, key: SessionKey, call_ids: Collection[str]) -> Write:

@@ -89,14 +89,14 @@ class SqlJournal:
     ) -> Sequence[JournalEntry]:
         """A page of entries, newest first, at most `limit`."""
         before = _NEWEST_VERSION if before_version is None else before_version
-        found = await self.database.read(
+        records = await self.database.read(
             lambda rows: rows.all(
                 f"SELECT version, digest, body {_OF_SESSION} AND version < ? "
                 "ORDER BY version DESC LIMIT ?",
                 (*key, min(before, _NEWEST_VERSION), page_size(limit)),
             )
         )
-        return [_entry(key.session, *row) for row in found]
+        return [_entry(key.session, *row) for row in records]
 
     async def sessions(
         self, tenant: Tenant, *, limit: int = 50, before: str | None = None
@@ -113,10 +113,10 @@ class SqlJournal:
         self, app: str, *, limit: int = 50
     ) -> Sequence[tuple[SessionKey, JournalEntry]]:
         """The most recently changed sessions of all users of an app, the latest first."""
-        found = await self.database.read(
+        records = await self.database.read(
             lambda rows: rows.all(_SESSIONS_OF_APP, (app, page_size(limit)))
         )
-        return [(SessionKey(app, user, row[0]), _entry(*row)) for user, *row in found]
+        return [(SessionKey(app, user, row[0]), _entry(*row)) for user, *row in records]
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Delete the tenant's entries (of one session); return how many."""

@@ -141,7 +141,7 @@ class SqlSpendingStore:
 
     async def stages(self, key: SessionKey) -> Sequence[StageCost]:
         """What a session cost by stage and model, `saved` not filled in; replay is among them."""
-        found = await self._database.read(lambda rows: rows.all(_STAGES, key))
+        records = await self._database.read(lambda rows: rows.all(_STAGES, key))
         return [
             StageCost(
                 stage=stage,
@@ -150,24 +150,24 @@ class SqlSpendingStore:
                 cost=Money.of(int(nano), int(unpriced)),
                 tokens=_tokens(*tokens),
             )
-            for stage, model, runs, nano, unpriced, *tokens in found
+            for stage, model, runs, nano, unpriced, *tokens in records
         ]
 
     async def uses(self, key: SessionKey, *, turns: int, before: int) -> Sequence[ModelUse]:
         """What the newest `turns` turns before one used, newest first."""
         values = (*key, *key, before, page_size(turns))
-        found = await self._database.read(lambda rows: rows.all(_USES, values))
+        records = await self._database.read(lambda rows: rows.all(_USES, values))
         return [
             ModelUse(
                 run=run, turn=turn, stage=stage, model=model, nano=nano, tokens=_tokens(*tokens)
             )
-            for run, turn, stage, model, nano, *tokens in found
+            for run, turn, stage, model, nano, *tokens in records
         ]
 
     async def crossing(self, key: SessionKey) -> Crossing:
         """From which turn on a session has used less than replaying it."""
-        found = await self._database.read(lambda rows: rows.one(_CROSSING, key))
-        money, tokens, newest, unpriced = found or (None, None, None, None)
+        row = await self._database.read(lambda rows: rows.one(_CROSSING, key))
+        money, tokens, newest, unpriced = row or (None, None, None, None)
         return Crossing(
             money=None if unpriced else _after(money, newest), tokens=_after(tokens, newest)
         )
@@ -178,15 +178,15 @@ class SqlSpendingStore:
         """A page of what a user has spent, by day and session."""
         place = (after.day.isoformat(), after.session) if after else ("", "")
         values = (*tenant, *place, page_size(limit))
-        found = await self._database.read(lambda rows: rows.all(_DAYS, values))
+        records = await self._database.read(lambda rows: rows.all(_DAYS, values))
         return [
             DaySum(day=date.fromisoformat(day), session=session, totals=_totals_of(*sums))
-            for day, session, *sums in found
+            for day, session, *sums in records
         ]
 
     async def _totals(self, where: str, values: Sequence[object]) -> Totals:
-        found = await self._database.read(lambda rows: rows.one(_SPENDING + where, values))
-        return _totals_of(*(found or (0, 0, 0)))
+        row = await self._database.read(lambda rows: rows.one(_SPENDING + where, values))
+        return _totals_of(*(row or (0, 0, 0)))
 
 
 def forget_session(rows: Rows, key: SessionKey) -> int:

@@ -64,14 +64,14 @@ class SqlTraceStore:
     async def of_turn(self, key: SessionKey, turn: int) -> Sequence[TurnTrace]:
         """The kept runs of a turn, oldest first."""
         statement = f"SELECT body FROM turn_traces WHERE {_KEY} AND turn = ? ORDER BY seq"  # noqa: S608
-        found = await self._database.read(lambda rows: rows.all(statement, (*key, turn)))
-        return [_unpacked(key, bytes(body)) for (body,) in found]
+        records = await self._database.read(lambda rows: rows.all(statement, (*key, turn)))
+        return [_unpacked(key, bytes(body)) for (body,) in records]
 
     async def turns(self, key: SessionKey) -> Sequence[int]:
         """The turns of a session of which something is kept, in order."""
         statement = f"SELECT DISTINCT turn FROM turn_traces WHERE {_KEY} ORDER BY turn"  # noqa: S608
-        found = await self._database.read(lambda rows: rows.all(statement, key))
-        return [turn for (turn,) in found]
+        records = await self._database.read(lambda rows: rows.all(statement, key))
+        return [turn for (turn,) in records]
 
 
 def _packed(trace: TurnTrace) -> bytes:

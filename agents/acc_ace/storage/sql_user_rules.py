@@ -30,13 +30,13 @@ class SqlUserRules:
 
     async def list(self, tenant: Tenant) -> Sequence[ConstraintPin]:
         """The user's rules, oldest first."""
-        found = await self._database.read(lambda rows: rows.all(_SELECT, tenant))
-        return [decode(ConstraintPin, body, what="a rule of a user") for (body,) in found]
+        records = await self._database.read(lambda rows: rows.all(_SELECT, tenant))
+        return [decode(ConstraintPin, body, what="a rule of a user") for (body,) in records]
 
     async def next_number(self, tenant: Tenant) -> int:
         """The number of the user's next rule; numbers are never reused."""
-        found = await self._database.read(lambda rows: rows.all(_COUNT, tenant))
-        return int(found[0][0]) + 1
+        records = await self._database.read(lambda rows: rows.all(_COUNT, tenant))
+        return int(records[0][0]) + 1
 
     def change_write(
         self, tenant: Tenant, *, added: Sequence[ConstraintPin], removed: Sequence[str]

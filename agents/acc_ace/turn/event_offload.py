@@ -34,10 +34,10 @@ def messages_by_turn(whole: PastTurn, turns: Sequence[Interaction]) -> Iterator[
     for turn in turns:
         end = _end(left, turn) if left is not None else None
         if left is None or end is None:
-            said, left, at = _of_evidence(turn), None, turn.created_at
+            messages, left, at = _of_evidence(turn), None, turn.created_at
         else:
-            said, left, at = list(left[:end]), left[end:], whole.at
-        yield PastTurn(invocation_id=turn.invocation_id, at=at, said=said)
+            messages, left, at = list(left[:end]), left[end:], whole.at
+        yield PastTurn(invocation_id=turn.invocation_id, at=at, said=messages)
 
 
 def ends_with_answer(whole: PastTurn, turn: Interaction) -> bool:
@@ -45,9 +45,9 @@ def ends_with_answer(whole: PastTurn, turn: Interaction) -> bool:
     return _end(whole.said, turn) == len(whole.said)
 
 
-def _end(said: Sequence[Utterance], turn: Interaction) -> int | None:
+def _end(messages: Sequence[Utterance], turn: Interaction) -> int | None:
     answer = turn.decision.final_answer.strip() if turn.decision else ""
-    for number, part in enumerate(said, start=1):
+    for number, part in enumerate(messages, start=1):
         if answer and part.speaker not in {"user", "tool"} and part.text.strip() == answer:
             return number
     return None
@@ -93,9 +93,9 @@ async def _known(
     container: Container, key: SessionKey, turns: Sequence[PastTurn]
 ) -> list[tuple[PastTurn, list[Interaction]]]:
     """Each invocation with the evidence of its turns, oldest first; empty when there is none."""
-    found = [await container.evidence.find(key, turn.invocation_id) for turn in turns]
+    runs = [await container.evidence.find(key, turn.invocation_id) for turn in turns]
     # A turn that paused and was never answered has no artifacts.
-    first = [None if each and each.outcome is Outcome.PAUSED else each for each in found]
+    first = [None if each and each.outcome is Outcome.PAUSED else each for each in runs]
     resumed = {
         known.invocation_id: known.turn
         for turn, known in zip(turns, first, strict=True)
@@ -117,20 +117,20 @@ async def _later(
     container: Container, key: SessionKey, started: Mapping[str, int]
 ) -> dict[str, list[Interaction]]:
     """Later turns of invocations, oldest first; `started` has each first turn's number."""
-    found: dict[str, list[tuple[int, Interaction]]] = {name: [] for name in started}
+    runs: dict[str, list[tuple[int, Interaction]]] = {name: [] for name in started}
     oldest = min(started.values())
     before: str | None = None
     while page := await container.evidence.list(key, limit=_PAGE, before=before):
         for evidence in page:
             later = later_turn(evidence.invocation_id)
-            if later is not None and later[0] in found:
-                found[later[0]].append((later[1], evidence))
+            if later is not None and later[0] in runs:
+                runs[later[0]].append((later[1], evidence))
         if page[-1].turn < oldest:
             break
         before = page[-1].invocation_id
     return {
         name: [evidence for _, evidence in sorted(each, key=itemgetter(0))]
-        for name, each in found.items()
+        for name, each in runs.items()
     }
 
 

@@ -50,9 +50,9 @@ async def store_feedback(
         if len(interaction.feedback) >= MAX_FEEDBACK:
             raise InputError(f"turn {turn} has {MAX_FEEDBACK} pieces of feedback, the maximum")
         feedback = Feedback(**judgement.judgement(), id=name, created_at=container.clock.now())
-        kept = interaction.model_copy(update={"feedback": (*interaction.feedback, feedback)})
-        await container.evidence.record(key, kept)
-    return StoredFeedback(kept, feedback, fresh=True)
+        updated = interaction.model_copy(update={"feedback": (*interaction.feedback, feedback)})
+        await container.evidence.record(key, updated)
+    return StoredFeedback(updated, feedback, fresh=True)
 
 
 async def learn_from_feedback(

@@ -132,15 +132,15 @@ def _broken(entry: JournalEntry, earlier: Sequence[CommittedState]) -> Iterator[
 
 
 def _lost_constraints(entry: JournalEntry, previous: CommittedState) -> Iterator[str]:
-    kept = {pin.id: pin for pin in entry.state.pins}
+    pins = {pin.id: pin for pin in entry.state.pins}
     released = {release.id for release in entry.diff.constraints_released}
     for pin in previous.pins:
         if pin.id in released:
-            if pin.id in kept:
+            if pin.id in pins:
                 yield f"constraint {pin.id} was released and is still there"
-        elif pin.id not in kept:
+        elif pin.id not in pins:
             yield f"constraint {pin.id} left without a release"
-        elif kept[pin.id].text != pin.text:
+        elif pins[pin.id].text != pin.text:
             yield f"constraint {pin.id} was altered"
 
 

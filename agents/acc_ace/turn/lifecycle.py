@@ -68,15 +68,15 @@ class TurnLifecycle:
         """
         if not name or turn_input is None:
             return None
-        kept = await self._container.evidence.of_request(key, name)
+        earlier = await self._container.evidence.of_request(key, name)
         # A turn resumed after a pause has the awaited result as its input.
-        is_same = kept is None or kept.input.authority is not turn_input.authority
-        if kept is not None and not is_same and kept.input != turn_input:
+        is_same = earlier is None or earlier.input.authority is not turn_input.authority
+        if earlier is not None and not is_same and earlier.input != turn_input:
             raise InputError(
                 f"the idempotency key '{name[:80]}' was used for another input of session "
                 f"'{key.session}'; give each turn a new key"
             )
-        return kept
+        return earlier
 
     async def open(
         self,
@@ -233,8 +233,8 @@ class TurnLifecycle:
             return
         now = self._container.clock.now()
         failed = interaction_of(record, Outcome.FAILED, at=now, prompt_hashes={})
-        kept = self._container.evidence.record_write(record.key, failed)
-        await self._try(record, kept, *await self._calls(record))
+        write = self._container.evidence.record_write(record.key, failed)
+        await self._try(record, write, *await self._calls(record))
 
     def forget(self, record: TurnRecord) -> None:
         """Leave no evidence of a turn whose session was deleted while it ran."""
@@ -289,19 +289,19 @@ class TurnLifecycle:
         at the pause. Raises StoreError.
         """
         name = start.invocation_id
-        kept = await self._container.evidence.find(start.key, name)
+        earlier = await self._container.evidence.find(start.key, name)
         suffixed = f"{name}/{start.previous.version + 1}"
-        if kept is not None and kept.outcome is Outcome.PAUSED:
+        if earlier is not None and earlier.outcome is Outcome.PAUSED:
             return replace(
                 start,
                 evidence_id=name,
                 failure_id=suffixed,
-                guarded=tuple(kept.guarded),
-                idempotency_key=start.idempotency_key or kept.idempotency_key,
-                feedback=start.feedback or kept.feedback,
+                guarded=tuple(earlier.guarded),
+                idempotency_key=start.idempotency_key or earlier.idempotency_key,
+                feedback=start.feedback or earlier.feedback,
             )
-        is_another = kept is not None and (
-            kept.outcome is not Outcome.FAILED or bool(kept.tool_results)
+        is_another = earlier is not None and (
+            earlier.outcome is not Outcome.FAILED or bool(earlier.tool_results)
         )
         return replace(start, evidence_id=suffixed if is_another else name, failure_id="")
 
@@ -329,5 +329,5 @@ def _started_with(known: CommittedState, previous: CommittedState) -> CommittedS
         "constraints": previous.ccs.constraints,
         "goal_orientation": previous.ccs.goal_orientation,
     }
-    kept = {"ccs": known.ccs.model_copy(update=ruled)}
-    return previous.model_copy(update=kept)
+    update = {"ccs": known.ccs.model_copy(update=ruled)}
+    return previous.model_copy(update=update)

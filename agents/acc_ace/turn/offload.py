@@ -58,11 +58,11 @@ async def offload(
     for after in range(begin, max(last, begin + 1), BATCH_TURNS):
         through = min(after + BATCH_TURNS, last)
         turns = await _turns(container, key, after, through)
-        found = await _found(container, key, turns, last=last, completion=completion, prompt=prompt)
+        items = await _found(container, key, turns, last=last, completion=completion, prompt=prompt)
         async with _hold(container, key):
             left = await _reverted(container, key, record)
             at = await _time(container, key, through, now, left=left)
-            if not await _write_notes(container, key, turns, found, at=at, left=left):
+            if not await _write_notes(container, key, turns, items, at=at, left=left):
                 return  # Turns that replaced these are read by the next offload.
 
 
@@ -79,8 +79,8 @@ async def outliving_notes(
     for after in range(0, last, BATCH_TURNS):
         through = min(after + BATCH_TURNS, last)
         turns = await _turns(container, key, after, through)
-        found = await _found(container, key, turns, last=last, completion=completion, prompt=prompt)
-        for note in notes_of(key, turns, found, at=now):
+        items = await _found(container, key, turns, last=last, completion=completion, prompt=prompt)
+        for note in notes_of(key, turns, items, at=now):
             notes.pop(note.artifact_id, None)
             notes[note.artifact_id] = note
     return [note.model_copy(update={"session": None}) for note in notes.values()]
@@ -93,10 +93,10 @@ async def _own_notes(container: Container, key: SessionKey) -> list[Artifact]:
     except CorruptStoreError as error:
         logger.warning("session_record_unreadable session=%r: %s", key.session, error)
         return []
-    found = [
+    notes = [
         await container.artifacts.get(key.tenant, name) for name in (record.notes if record else ())
     ]
-    return [note for note in found if note is not None and note.session == key.session]
+    return [note for note in notes if note is not None and note.session == key.session]
 
 
 def _hold(container: Container, key: SessionKey) -> AbstractAsyncContextManager[None]:
@@ -127,7 +127,7 @@ async def _write_notes(
     container: Container,
     key: SessionKey,
     read: Sequence[Interaction],
-    found: Sequence[SessionMemory],
+    memories: Sequence[SessionMemory],
     *,
     at: datetime,
     left: bool,
@@ -140,8 +140,8 @@ async def _write_notes(
         return False
     if len(turns) < len(read):
         # The entities may be those of a turn that was undone.
-        found = [memory.model_copy(update={"entities": []}) for memory in found]
-    notes = notes_of(key, turns, found, at=at)
+        memories = [memory.model_copy(update={"entities": []}) for memory in memories]
+    notes = notes_of(key, turns, memories, at=at)
     await _add(container, notes)
     names = [note.artifact_id for note in notes]
     through = None if left else _through(turns)
@@ -188,9 +188,9 @@ async def _found(
     if not turns:
         return []
     entities = await _entities(container, key, last) if turns[-1].turn == last else []
-    found = [extract_by_rule(turns, entities)]
+    memories = [extract_by_rule(turns, entities)]
     if turns[-1].turn <= last - MODEL_TURNS:
-        return found
+        return memories
     inputs = {
         "messages": [
             {
@@ -203,7 +203,7 @@ async def _found(
         "entities": entities,
     }
     asked = await structured_call(completion, prompt, inputs, parser(SessionMemory), repairs=0)
-    return [*([asked.value] if asked.value else []), *found]
+    return [*([asked.value] if asked.value else []), *memories]
 
 
 async def _entities(container: Container, key: SessionKey, last: int) -> list[str]:
@@ -233,16 +233,16 @@ async def _turns(
     container: Container, key: SessionKey, after: int, through: int
 ) -> list[Interaction]:
     """The answered turns after one and up to another, oldest first."""
-    found: list[Interaction] = []
+    turns: list[Interaction] = []
     before: str | None = None
     while page := await container.evidence.list(
         key, limit=BATCH_TURNS, before_turn=through + 1, before=before
     ):
-        found += [turn for turn in page if turn.turn > after and turn.outcome is Outcome.ANSWERED]
+        turns += [turn for turn in page if turn.turn > after and turn.outcome is Outcome.ANSWERED]
         if page[-1].turn <= after:
             break
         before = page[-1].invocation_id
-    return found[::-1]
+    return turns[::-1]
 
 
 def _through(turns: Sequence[Interaction]) -> ReadThrough | None:

@@ -87,14 +87,14 @@ def evidence_of(outcome: TurnOutcome) -> tuple[str, ...]:
         and outcome.turn_input.authority.may_rule
         and is_correction(outcome.turn_input.text)
     )
-    found = {
+    kinds = {
         "correction": corrects,
         "feedback": bool(outcome.feedback),
         "tool_error": any(result.is_error for result in outcome.tool_results),
         "recovery": failed_before and any(not r.is_error for r in outcome.tool_results),
         "guarded": outcome.guarded,
     }
-    return tuple(name for name, there in found.items() if there)
+    return tuple(name for name, there in kinds.items() if there)
 
 
 class LessonSources(NamedTuple):
@@ -113,7 +113,7 @@ def lesson_sources(outcome: TurnOutcome) -> LessonSources:
     before = outcome.previous
     inputs = (outcome.turn_input, before.input) if before else (outcome.turn_input,)
     results = (*outcome.tool_results, *(before.tool_results if before else ()))
-    parts = [_speakers(said) for said in inputs]
+    parts = [_speakers(turn_input) for turn_input in inputs]
     judged = [(item.ground_truth, item.comment) for item in outcome.feedback]
     # A ground truth vouches for the text of the question.
     is_vouched = any(item.ground_truth for item in outcome.feedback)
@@ -132,17 +132,17 @@ def lesson_sources(outcome: TurnOutcome) -> LessonSources:
             *(result.result for result in results if not result.is_error),
             *outcome.state.ccs.retrieved_artifacts,
             *outcome.documents,
-            *(given.text for said in inputs for given in said.attachments),
+            *(given.text for turn_input in inputs for given in turn_input.attachments),
             *(part.foreign for part in parts),
             *(part.quoted for part in parts if not is_vouched),
         ),
     )
 
 
-def _speakers(said: TurnInput) -> Speakers:
-    if not said.authority.may_rule:
-        return Speakers(own="", doubtful="", quoted="", foreign=said.text)
-    return by_speaker(without_correction(said.text))
+def _speakers(turn_input: TurnInput) -> Speakers:
+    if not turn_input.authority.may_rule:
+        return Speakers(own="", doubtful="", quoted="", foreign=turn_input.text)
+    return by_speaker(without_correction(turn_input.text))
 
 
 def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -> dict[str, object]:

@@ -43,12 +43,12 @@ _ROLLED_BACK = "rolled back"
 async def notes_after(container: Container, key: SessionKey, turn: int) -> list[str]:
     """Ids of the session's notes derived from turns after `turn`. Raises StoreError."""
     record = await container.directory.find(key)
-    found: list[str] = []
+    notes: list[str] = []
     for name in record.notes if record else ():
         note = await container.artifacts.get(key.tenant, name)
         if note is not None and note.session == key.session and (note.turn or 0) > turn:
-            found.append(name)
-    return found
+            notes.append(name)
+    return notes
 
 
 async def delete_session(

@@ -112,8 +112,8 @@ class Spending:
 
         Raises NotFoundError for a session that asked no model, or StoreError.
         """
-        found = await self.store.stages(key)
-        if not found:
+        stages = await self.store.stages(key)
+        if not stages:
             raise NotFoundError(f"no model call of a session '{key.session}' of this user is kept")
         totals = await self.store.of_session(key)
         turns = await self.turns(key, limit=limit, before=before)
@@ -122,8 +122,8 @@ class Spending:
             cost=totals.spent,
             replay=totals.replay,
             prices_as_of=self.prices.as_of,
-            stages=_with_saved(found),
-            replayed=sum((each.tokens for each in found if each.stage == REPLAY), TokenUse()),
+            stages=_with_saved(stages),
+            replayed=sum((each.tokens for each in stages if each.stage == REPLAY), TokenUse()),
             crossing=await self.store.crossing(key),
             turns=turns,
             next_before=turns[-1].turn if len(turns) == limit else None,
@@ -175,9 +175,9 @@ def replayed(turn: Interaction, *, before: int, thinking: int) -> TokenUse:
     `before` are the tokens of the transcript so far. Instruction, playbook and tool declarations,
     which a replaying agent sends too, are not counted; a prefix long enough counts as cached.
     """
-    said, steps = said_tokens(turn), _tool_steps(turn)
+    own_tokens, steps = said_tokens(turn), _tool_steps(turn)
     calls, tools = len(steps) + 1, sum(steps)
-    again = before + said
+    again = before + own_tokens
     answer = estimate_tokens(turn.decision.final_answer) if turn.decision else 0
     return TokenUse(
         # Each tool step is sent with every later call: half of the calls on average.
@@ -236,13 +236,13 @@ def _tokens(uses: Sequence[ModelUse], *, of_replay: bool) -> TokenUse:
     return sum((use.tokens for use in uses if (use.stage == REPLAY) is of_replay), TokenUse())
 
 
-def _with_saved(found: Sequence[StageCost]) -> list[StageCost]:
+def _with_saved(stages: Sequence[StageCost]) -> list[StageCost]:
     """Stages in their order, each once with the answered turns in which it asked no model."""
-    answered = sum(each.runs for each in found if each.stage == REPLAY)
-    others = sorted({each.stage for each in found} - {*STAGES, REPLAY})
+    answered = sum(each.runs for each in stages if each.stage == REPLAY)
+    others = sorted({each.stage for each in stages} - {*STAGES, REPLAY})
     shown: list[StageCost] = []
     for stage in (*STAGES, *others):
-        own = [each for each in found if each.stage == stage] or [
+        own = [each for each in stages if each.stage == stage] or [
             StageCost(stage=stage, model="", tokens=TokenUse(), cost=Money())
         ]
         asked = sum(each.runs for each in own)

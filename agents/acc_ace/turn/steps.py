@@ -113,8 +113,8 @@ async def _unseen(
     artifact_id = turn_artifact_id(start.key, start.previous.unseen_turn)
     if any(each.artifact.artifact_id == artifact_id for each in recalled.candidates):
         return []
-    found = await container.artifacts.get(start.key.tenant, artifact_id)
-    return [RecalledArtifact(artifact=found, score=1.0, why=["not seen yet"])] if found else []
+    turn = await container.artifacts.get(start.key.tenant, artifact_id)
+    return [RecalledArtifact(artifact=turn, score=1.0, why=["not seen yet"])] if turn else []
 
 
 async def qualify(

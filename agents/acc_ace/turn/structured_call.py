@@ -132,17 +132,17 @@ def _unreadable(value: object) -> list[str]:
     return value.unreadable if isinstance(value, EntryReply) else []
 
 
-def _with_entries(kept: T | None, fresh: T) -> T:
+def _with_entries(earlier: T | None, fresh: T) -> T:
     """What was kept, with the entries of the reply that puts some right, if it has any."""
-    if not (isinstance(kept, EntryReply) and isinstance(fresh, EntryReply)):
+    if not (isinstance(earlier, EntryReply) and isinstance(fresh, EntryReply)):
         return fresh
     more: dict[str, object] = {}
     for name, entries in fresh:
         if isinstance(entries, list | tuple) and any(isinstance(e, ReplyValue) for e in entries):
-            known = getattr(kept, name) or ()
+            known = getattr(earlier, name) or ()
             more[name] = type(entries)([*known, *(e for e in entries if e not in known)])
-    unreadable = fresh.unreadable if more or fresh.unreadable else kept.unreadable
-    return cast("T", kept.model_copy(update={**more, "unreadable": unreadable}))
+    unreadable = fresh.unreadable if more or fresh.unreadable else earlier.unreadable
+    return cast("T", earlier.model_copy(update={**more, "unreadable": unreadable}))
 
 
 def _call(prompt: Prompt, sent: str, reply: Reply, started: float, error: str = "") -> ModelCall:

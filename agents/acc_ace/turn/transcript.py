@@ -103,13 +103,13 @@ def answered_calls(
     of_id: defaultdict[str, list[ToolResult]] = defaultdict(list)
     for result in results:
         of_id[result.tool_call_id].append(result)
-    found: dict[int, ToolResult] = {}
+    by_place: dict[int, ToolResult] = {}
     for call_id, places in sharing.items():
         if len(places) > 1:
-            found |= _by_position(calls, places, of_id[call_id])
+            by_place |= _by_position(calls, places, of_id[call_id])
         elif of_id[call_id]:
-            found[places[0]] = of_id[call_id][-1]
-    return [(calls[at], found[at]) for at in sorted(found)]
+            by_place[places[0]] = of_id[call_id][-1]
+    return [(calls[at], by_place[at]) for at in sorted(by_place)]
 
 
 def _by_position(
@@ -122,13 +122,13 @@ def _by_position(
     by_tool: defaultdict[str, list[int]] = defaultdict(list)
     for at in places:
         by_tool[calls[at].name].append(at)
-    found: dict[int, ToolResult] = {}
+    by_place: dict[int, ToolResult] = {}
     for name, own in by_tool.items():
         given = [result for result in results if result.name == name]
         in_a_row = len({calls[at].step for at in own}) == len(own)
         if len(given) == len(own) and in_a_row:
-            found |= dict(zip(own, given, strict=True))
-    return found
+            by_place |= dict(zip(own, given, strict=True))
+    return by_place
 
 
 def _json(value: object) -> str:

@@ -69,15 +69,15 @@ def _candidates(record: TurnRecord) -> Iterator[RecalledCandidate]:
     verdicts = {each.artifact_id: each for each in record.qualification.verdicts}
     state = record.entry.state.ccs.retrieved_artifacts if record.entry else []
     referred = artifact_ids(state)
-    for found in record.recalled.candidates:
-        artifact = found.artifact
+    for item in record.recalled.candidates:
+        artifact = item.artifact
         verdict = verdicts.get(artifact.artifact_id)
         yield RecalledCandidate(
             artifact_id=artifact.artifact_id,
             kind=artifact.kind,
             source=artifact.source,
-            score=round(found.score, 4),
-            why=tuple(found.why),
+            score=round(item.score, 4),
+            why=tuple(item.why),
             ok=verdict.ok if verdict else None,
             reason=verdict.reason if verdict else "",
             detail=redact(verdict.detail) if verdict else "",

@@ -179,8 +179,8 @@ class BoundedMemoryPlugin(BasePlugin):
             prompt=self._prompt,
             limits=self._container.settings.limits,
         )
-        observer, said = turn.record.observer, turn.record.start.x_t.text
-        note_request(observer, callback_context, llm_request, said)
+        observer, text = turn.record.observer, turn.record.start.x_t.text
+        note_request(observer, callback_context, llm_request, text)
         return None
 
     async def after_model_callback(

@@ -105,8 +105,8 @@ def first_llm_agent(node: BaseNode) -> LlmAgent | None:
         return node
     graph = getattr(node, "graph", None)
     for child in (*getattr(node, "sub_agents", ()), *(graph.nodes if graph else ())):
-        if found := first_llm_agent(child):
-            return found
+        if agent := first_llm_agent(child):
+            return agent
     return None
 
 

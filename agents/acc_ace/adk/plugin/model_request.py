@@ -101,8 +101,8 @@ def _ends_with(request: LlmRequest, turn_input: TurnInput) -> bool:
     if not turn_input.authority.may_rule:
         parts = [part for content in request.contents for part in content.parts or []]
         return any(part.function_response is not None for part in parts)
-    said = (_said(content) for content in reversed(request.contents))
-    return turn_input.text in next((texts for texts in said if texts), ())
+    utterances = (_said(content) for content in reversed(request.contents))
+    return turn_input.text in next((texts for texts in utterances if texts), ())
 
 
 def _said(content: types.Content) -> Sequence[str]:
@@ -152,8 +152,8 @@ class Transcript:
         session: Session = self._ctx.session
         foreign = self._foreign()
         if foreign:
-            kept = {event.id for event in self._earlier}
-            self._earlier.extend(event for event in foreign if event.id not in kept)
+            ids = {event.id for event in self._earlier}
+            self._earlier.extend(event for event in foreign if event.id not in ids)
             hidden = {id(event) for event in foreign}
             session.events = [event for event in session.events if id(event) not in hidden]
 

@@ -82,10 +82,10 @@ class Turns:
         await self._container.spending.require_room(key.tenant)
         await self._sessions.take(ctx)
         request = self.records.requested(key)
-        kept = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
-        if kept is not None:
+        earlier = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
+        if earlier is not None:
             await self._sessions.release(ctx)
-            raise TurnRepeated(kept)
+            raise TurnRepeated(earlier)
 
     async def begin(self, ctx: InvocationContext) -> None:
         """Hold the session, prepare CCS_t, hide the transcript.

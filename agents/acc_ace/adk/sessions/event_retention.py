@@ -86,10 +86,10 @@ async def cut(
         return
     stored_turns = retention.turns if is_stored else retention.turns - 1
     try:
-        found = await events.old_events(
+        old_events = await events.old_events(
             key, turns=stored_turns, limit=CUT_EVENTS, spare=started.invocation_id
         )
-        turns = _turns(found).values()
+        turns = _turns(old_events).values()
         old = [each for turn in turns if not _may_run(turn, started.timestamp) for each in turn]
         if not old:
             return
@@ -115,38 +115,36 @@ def _turns(events: Sequence[Event]) -> dict[str, list[Event]]:
 
 def _may_run(turn: Sequence[Event], now: float) -> bool:
     """Whether there is a user's message, and the last event is recent and not an answer."""
-    said = [event for event in turn if event.content is not None or event.output is not None]
-    if not any(event.author == "user" for event in said):
+    own = [event for event in turn if event.content is not None or event.output is not None]
+    if not any(event.author == "user" for event in own):
         return False
-    return (
-        not pending_tool_calls(said[-1]).ends_invocation and abs(now - said[-1].timestamp) < RUNS_S
-    )
+    return not pending_tool_calls(own[-1]).ends_invocation and abs(now - own[-1].timestamp) < RUNS_S
 
 
 def _past_turn(name: str, events: Sequence[Event]) -> PastTurn:
-    said = [utterance for event in events for utterance in _utterances(event)]
+    utterances = [utterance for event in events for utterance in _utterances(event)]
     at = datetime.fromtimestamp(events[0].timestamp, UTC)
-    return PastTurn(invocation_id=name, at=at, said=said)
+    return PastTurn(invocation_id=name, at=at, said=utterances)
 
 
 def _utterances(event: Event) -> list[Utterance]:
     parts = (event.content.parts if event.content else None) or []
-    said: list[Utterance] = []
+    utterances: list[Utterance] = []
     for part in parts:
         if part.text and not part.thought:
-            said.append(Utterance(speaker=event.author, text=part.text))
+            utterances.append(Utterance(speaker=event.author, text=part.text))
         elif part.function_call is not None:
             call = part.function_call.model_dump_json(include={"name", "args"}, exclude_none=True)
-            said.append(Utterance(speaker=event.author, text=f"called {call}"))
+            utterances.append(Utterance(speaker=event.author, text=f"called {call}"))
         elif part.function_response is not None:
             result = part.function_response.model_dump_json(
                 include={"name", "response"}, exclude_none=True
             )
-            said.append(Utterance(speaker="tool", text=result))
+            utterances.append(Utterance(speaker="tool", text=result))
         elif attached := part.inline_data or part.file_data:
             kind = attached.mime_type or "file"
-            said.append(Utterance(speaker=event.author, text=f"[{kind} attached]"))
-    return said
+            utterances.append(Utterance(speaker=event.author, text=f"[{kind} attached]"))
+    return utterances
 
 
 def apply_rewind(rows: Rows, session: int, rewind: Event) -> None:

@@ -86,21 +86,21 @@ def read_all(
     rows: Rows, session: int, *, after: int = 0, limit: int | None = None
 ) -> list[EventRow]:
     """Events in order; `after` ended the previous page."""
-    found = rows.all(
+    records = rows.all(
         "SELECT seq, body FROM adk_events WHERE session_id = ? AND seq > ? ORDER BY seq LIMIT ?",
         (session, after, _limit(limit)),
     )
-    return [EventRow(*row) for row in found]
+    return [EventRow(*row) for row in records]
 
 
 def read_newest(rows: Rows, session: int, *, limit: int | None, since: float | None) -> list[str]:
     """The newest events, in order."""
-    found = rows.all(
+    records = rows.all(
         "SELECT body FROM adk_events WHERE session_id = ? AND happened_at >= ? "
         "ORDER BY seq DESC LIMIT ?",
         (session, since or _LONG_AGO, _limit(limit)),
     )
-    return [body for (body,) in reversed(found)]
+    return [body for (body,) in reversed(records)]
 
 
 def read_window(rows: Rows, session: int, *, recent: int) -> list[str]:
@@ -121,16 +121,16 @@ def read_old(rows: Rows, session: int, *, turns: int, limit: int, spare: str) ->
 
     None of the invocation `spare`.
     """
-    kept = _newest_invocations(rows, session, turns)
-    if len(kept) < turns:
+    newest = _newest_invocations(rows, session, turns)
+    if len(newest) < turns:
         return []
-    spared = kept | {invocation for invocation, _ in _calls(rows, session)} | {spare or _NO_ID}
+    spared = newest | {invocation for invocation, _ in _calls(rows, session)} | {spare or _NO_ID}
     oldest = rows.all(
         "SELECT seq, invocation_id FROM adk_events "  # noqa: S608 - marks of values
         f"WHERE session_id = ? AND invocation_id NOT IN {marks(spared)} "
         "AND (invocation_id <> '' OR seq < (SELECT coalesce(min(seq), ?) FROM adk_events "
-        f"WHERE session_id = ? AND invocation_id IN {marks(kept)})) ORDER BY seq LIMIT ?",
-        (session, *spared, _BEYOND, session, *kept, limit),
+        f"WHERE session_id = ? AND invocation_id IN {marks(newest)})) ORDER BY seq LIMIT ?",
+        (session, *spared, _BEYOND, session, *newest, limit),
     )
     invocations = {invocation for _, invocation in oldest if invocation}
     unnamed = [seq for seq, invocation in oldest if not invocation]
@@ -207,21 +207,21 @@ def _calls(rows: Rows, session: int) -> list[tuple[Any, ...]]:
 
 def _newest_invocations(rows: Rows, session: int, count: int) -> set[str]:
     """The newest invocations, at most `count`; reads few more events than they take up."""
-    found: set[str] = set()
+    names: set[str] = set()
     before = _BEYOND
-    while len(found) < count:
+    while len(names) < count:
         page = rows.all(
             "SELECT seq, invocation_id FROM adk_events WHERE session_id = ? AND seq < ? "
             "ORDER BY seq DESC LIMIT ?",
             (session, before, _PAGE),
         )
         for _, invocation in page:
-            if invocation and len(found) < count:
-                found.add(invocation)
+            if invocation and len(names) < count:
+                names.add(invocation)
         if len(page) < _PAGE:
             break
         before = page[-1][0]
-    return found
+    return names
 
 
 def _bodies(
@@ -229,7 +229,7 @@ def _bodies(
 ) -> list[str]:
     if not invocations and not seqs:
         return []
-    found = rows.all(
+    records = rows.all(
         "SELECT body FROM adk_events "  # noqa: S608 - marks of values
         "WHERE session_id = ? AND seq IN ("
         f"SELECT seq FROM adk_events WHERE session_id = ? "
@@ -238,7 +238,7 @@ def _bodies(
         "ORDER BY seq",
         (session, session, *invocations, session, *seqs),
     )
-    return [body for (body,) in found]
+    return [body for (body,) in records]
 
 
 def _limit(limit: int | None) -> int:

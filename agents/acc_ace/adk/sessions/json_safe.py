@@ -64,16 +64,16 @@ def hold_live(session: Session, event: Event, live: dict[str, Any]) -> None:
     As in ADK: a connection that a tool puts into the state is one for the tools after it.
     """
     # A key that UTF-8 cannot encode is stored under another name.
-    kept = event.actions.state_delta.keys() & live.keys()
-    session.state.update({key: live[key] for key in kept})
+    names = event.actions.state_delta.keys() & live.keys()
+    session.state.update({key: live[key] for key in names})
 
 
 def _make_actions_storable(actions: EventActions) -> None:
     delta = actions.state_delta
     # Temporary keys are never stored.
     brief = {key: value for key, value in delta.items() if key.startswith(State.TEMP_PREFIX)}
-    kept = {key: value for key, value in delta.items() if key not in brief}
-    actions.state_delta = {**json_form(kept), **brief}
+    rest = {key: value for key, value in delta.items() if key not in brief}
+    actions.state_delta = {**json_form(rest), **brief}
     actions.agent_state = json_safe(actions.agent_state)
     actions.set_model_response = json_safe(actions.set_model_response)
     for confirmation in actions.requested_tool_confirmations.values():

@@ -72,12 +72,12 @@ class SqlSessionPages:
         self, tenant: Tenant, *, limit: int, after: str | None
     ) -> Sequence[StoredSession]:
         """A page of sessions by name."""
-        found = await self._database.read(
+        records = await self._database.read(
             lambda rows: read_page(rows, tenant, limit=limit, after=after or "")
         )
         return [
             StoredSession(row.key.session, row.created_at, row.updated_at, row.state)
-            for row in found
+            for row in records
         ]
 
     async def events(
@@ -89,8 +89,8 @@ class SqlSessionPages:
             session = session_id(rows, key)
             return [] if session is None else read_all(rows, session, after=after or 0, limit=limit)
 
-        found = await self._database.read(work)
-        return [HeldEvent(row.seq, json.loads(row.body)) for row in found]
+        page = await self._database.read(work)
+        return [HeldEvent(row.seq, json.loads(row.body)) for row in page]
 
 
 class ServiceSessionPages:
@@ -103,15 +103,15 @@ class ServiceSessionPages:
         """The apps of a service in memory; others cannot be asked without naming an app."""
         if not isinstance(self._service, InMemorySessionService):
             return set()
-        kept = (self._service.sessions, self._service.user_state)
-        return {app for users in kept for app, of_app in users.items() if of_app.get(user)}
+        stores = (self._service.sessions, self._service.user_state)
+        return {app for users in stores for app, of_app in users.items() if of_app.get(user)}
 
     async def sessions(
         self, tenant: Tenant, *, limit: int, after: str | None
     ) -> Sequence[StoredSession]:
         """A page of sessions by name."""
-        found = await self._service.list_sessions(app_name=tenant.app, user_id=tenant.user)
-        later = [session for session in found.sessions if after is None or session.id > after]
+        response = await self._service.list_sessions(app_name=tenant.app, user_id=tenant.user)
+        later = [session for session in response.sessions if after is None or session.id > after]
         return [
             StoredSession(
                 session.id,

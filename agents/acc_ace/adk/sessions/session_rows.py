@@ -74,14 +74,14 @@ def touch_session(rows: Rows, key: SessionKey, *, at: float) -> int | None:
 
 def read_session(rows: Rows, key: SessionKey) -> SessionRow | None:
     """One session with its own state."""
-    found = rows.one(
+    row = rows.one(
         f"SELECT {_COLUMNS} FROM adk_sessions WHERE app = ? AND user_id = ? AND session = ?",  # noqa: S608 - a constant
         key,
     )
-    if found is None:
+    if row is None:
         return None
-    state = rows.all("SELECT key, value FROM adk_session_state WHERE session_id = ?", found[:1])
-    return _row(found, dict(state))
+    state = rows.all("SELECT key, value FROM adk_session_state WHERE session_id = ?", row[:1])
+    return _row(row, dict(state))
 
 
 def read_sessions(rows: Rows, app: str, user: str | None) -> list[SessionRow]:
@@ -89,25 +89,25 @@ def read_sessions(rows: Rows, app: str, user: str | None) -> list[SessionRow]:
     whose, values = (
         ("app = ?", (app,)) if user is None else ("app = ? AND user_id = ?", (app, user))
     )
-    found = rows.all(
+    records = rows.all(
         f"SELECT {_COLUMNS} FROM adk_sessions WHERE {whose} "  # noqa: S608 - constants
         "ORDER BY updated_at, user_id, session",
         values,
     )
-    return _with_states(rows, found, whose, values)
+    return _with_states(rows, records, whose, values)
 
 
 def read_page(rows: Rows, tenant: Tenant, *, limit: int, after: str) -> list[SessionRow]:
     """A page of a user's sessions by name; `after` ended the previous page."""
-    found = rows.all(
+    records = rows.all(
         f"SELECT {_COLUMNS} FROM adk_sessions "  # noqa: S608 - a constant
         "WHERE app = ? AND user_id = ? AND session > ? ORDER BY session LIMIT ?",
         (*tenant, after, limit),
     )
-    if not found:
+    if not records:
         return []
     whose = "app = ? AND user_id = ? AND session > ? AND session <= ?"
-    return _with_states(rows, found, whose, (*tenant, after, found[-1][3]))
+    return _with_states(rows, records, whose, (*tenant, after, records[-1][3]))
 
 
 def read_user_state(rows: Rows, tenant: Tenant) -> dict[str, Any]:
@@ -163,12 +163,12 @@ def delete_user_state(rows: Rows, tenant: Tenant) -> None:
 
 def apps_of(rows: Rows, user: str) -> set[str]:
     """The apps in which a user has sessions or state."""
-    found = rows.all(
+    records = rows.all(
         "SELECT app FROM adk_sessions WHERE user_id = ? "
         "UNION SELECT app FROM adk_user_state WHERE user_id = ?",
         (user, user),
     )
-    return {app for (app,) in found}
+    return {app for (app,) in records}
 
 
 def _with_states(
@@ -184,8 +184,8 @@ def _with_states(
     return [_row(session, states.get(session[0], {})) for session in sessions]
 
 
-def _row(found: tuple[Any, ...], state: Mapping[str, str]) -> SessionRow:
-    row, app, user, session, created_at, updated_at = found
+def _row(columns: tuple[Any, ...], state: Mapping[str, str]) -> SessionRow:
+    row, app, user, session, created_at, updated_at = columns
     key = SessionKey(app, user, session)
     return SessionRow(row, key, created_at, updated_at, _decoded(state.items()))
 

@@ -42,10 +42,10 @@ async def drop_session(sessions: BaseSessionService, key: SessionKey) -> bool:
 
     The caller holds it.
     """
-    found = await sessions.get_session(
+    session = await sessions.get_session(
         app_name=key.app, user_id=key.user, session_id=key.session, config=NO_EVENTS
     )
-    if found is None:
+    if session is None:
         return False
     if isinstance(sessions, StoredSessions):
         await sessions.drop(key)

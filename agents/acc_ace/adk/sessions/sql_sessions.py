@@ -167,11 +167,11 @@ class SqlSessionService(StoredSessions):
         key = SessionKey(app_name, user_id, session_id.strip())
 
         def work(rows: Rows) -> tuple[Session, list[str]] | None:
-            found = read_session(rows, key)
-            if found is None:
+            row = read_session(rows, key)
+            if row is None:
                 return None
-            session = _session(found, read_shared_state(rows, key.tenant))
-            return session, self._bodies(rows, found.id, config)
+            session = _session(row, read_shared_state(rows, key.tenant))
+            return session, self._bodies(rows, row.id, config)
 
         loaded = await self.database.read(work)
         if loaded is None:

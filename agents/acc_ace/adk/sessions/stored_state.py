@@ -94,11 +94,11 @@ def is_silent(event: Event) -> bool:
 def protected(state: Mapping[str, Any] | None, key: SessionKey) -> dict[str, Any]:
     """The state without the keys that a client may not write; they are named in the log."""
     state = state or {}
-    kept = {name: value for name, value in state.items() if allowed(key.app, name, value)}
-    if len(kept) < len(state):
-        dropped = sorted(set(state) - set(kept))
+    values = {name: value for name, value in state.items() if allowed(key.app, name, value)}
+    if len(values) < len(state):
+        dropped = sorted(set(state) - set(values))
         _log.warning("client_state_dropped session=%s keys=%s", key.session, ",".join(dropped))
-    return kept
+    return values
 
 
 def protect(event: Event, key: SessionKey) -> None:

@@ -173,13 +173,13 @@ class AnswerLearning:
 
     def _has_evidence(self, record: TurnRecord) -> bool:
         """Whether the turn is learnt from; reports its evidence, or that there is none."""
-        found = evidence_of(turn_outcome(record))
-        is_learnt_from = bool(found) or self._settings.learn_on == "every"
+        evidence = evidence_of(turn_outcome(record))
+        is_learnt_from = bool(evidence) or self._settings.learn_on == "every"
         skipped = "" if is_learnt_from else "no_evidence"
         if skipped:
             saved = record.observer.saved
             saved["reflector"] = saved["curator"] = skipped
-        record.learning.report = ReportedLearning(evidence=list(found), skipped=skipped)
+        record.learning.report = ReportedLearning(evidence=list(evidence), skipped=skipped)
         return is_learnt_from
 
     async def _note_learned(self, record: TurnRecord) -> None:
@@ -204,9 +204,9 @@ def turn_outcome(record: TurnRecord) -> TurnOutcome:
         warnings=record.observer.warnings,
         feedback=start.feedback,
         documents=tuple(
-            found.content
-            for found in record.qualification.qualified
-            if found.authority in {Authority.TOOL, Authority.RETRIEVED}
+            item.content
+            for item in record.qualification.qualified
+            if item.authority in {Authority.TOOL, Authority.RETRIEVED}
         ),
         guarded=any(decision.rule_id for decision in (*start.guarded, *tools.guarded)),
     )

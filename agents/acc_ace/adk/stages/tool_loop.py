@@ -282,12 +282,12 @@ def _leaves(value: object) -> Iterator[str]:
 
 def mended_response(response: object) -> dict[str, Any] | None:
     """A tool's answer made JSON-safe; None when it is JSON-safe already."""
-    kept = json_safe(response)
-    if kept is response:
+    plain = json_safe(response)
+    if plain is response:
         return None
     # ADK wraps everything but dictionaries, Pydantic models included.
-    is_whole = isinstance(response, dict) and isinstance(kept, dict)
-    return kept if is_whole else {"result": kept}
+    is_whole = isinstance(response, dict) and isinstance(plain, dict)
+    return plain if is_whole else {"result": plain}
 
 
 def note_result(
@@ -331,5 +331,5 @@ def is_failure(response: object) -> bool:
 
 def result_text(response: object) -> str:
     """A tool's answer as text, as it is stored: no more than that is shown."""
-    kept = json_form(response)
-    return kept if isinstance(kept, str) else json.dumps(kept, ensure_ascii=False)
+    plain = json_form(response)
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)

@@ -62,13 +62,13 @@ def check_python(
 def check_adk(installed: str | None = None) -> CheckResult:
     """Whether the installed ADK is of the tested series."""
     try:
-        found = installed or version("google-adk")
+        present = installed or version("google-adk")
     except PackageNotFoundError:
         return problem("adk", "google-adk is not installed", _INSTALL)
-    if found.startswith(ADK_SERIES):
-        return ok("adk", f"google-adk {found}")
+    if present.startswith(ADK_SERIES):
+        return ok("adk", f"google-adk {present}")
     return problem(
-        "adk", f"google-adk {found} is not in the supported series {ADK_SERIES}x", _INSTALL
+        "adk", f"google-adk {present} is not in the supported series {ADK_SERIES}x", _INSTALL
     )
 
 

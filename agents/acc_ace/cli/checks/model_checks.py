@@ -116,9 +116,9 @@ def check_tool_calls(settings: Settings) -> CheckResult:
 def _check_model(role: Role, settings: Settings) -> CheckResult:
     setting = f"ACC_ACE_{block_name(role).upper()}__MODEL"
     name = settings.model_name(role)
-    found = _check_name(role, setting, name, settings)
-    if found.fix:
-        return found
+    finding = _check_name(role, setting, name, settings)
+    if finding.fix:
+        return finding
     try:
         return ok(role, f"{name} ({describe(role, settings).note})")
     except ConfigError as error:

@@ -73,7 +73,7 @@ def pin(
     done = with_playbook(
         PlaybookTarget(user, app=app_name), lambda service: service.pin(bullet, pinned=True)
     )
-    report(done, as_json=as_json, said=f"{bullet} is pinned: protected from automatic changes")
+    report(done, as_json=as_json, note=f"{bullet} is pinned: protected from automatic changes")
 
 
 @app.command()
@@ -88,7 +88,7 @@ def unpin(
     done = with_playbook(
         PlaybookTarget(user, app=app_name), lambda service: service.pin(bullet, pinned=False)
     )
-    report(done, as_json=as_json, said=f"{bullet} is not pinned")
+    report(done, as_json=as_json, note=f"{bullet} is not pinned")
 
 
 @app.command()
@@ -109,8 +109,8 @@ def edit(
         lambda service: service.edit(bullet, content=content, section=section),
     )
     after = done.stored.playbook.get(bullet)
-    said = "" if after is None else f"[{after.id}] {after.section}: {after.content}"
-    report(done, as_json=as_json, said=said)
+    text = "" if after is None else f"[{after.id}] {after.section}: {after.content}"
+    report(done, as_json=as_json, note=text)
 
 
 @app.command()
@@ -125,7 +125,7 @@ def restore(
     done = with_playbook(
         PlaybookTarget(user, app=app_name), lambda service: service.restore(bullet)
     )
-    report(done, as_json=as_json, said=f"{bullet} was restored")
+    report(done, as_json=as_json, note=f"{bullet} was restored")
 
 
 @app.command()
@@ -140,7 +140,7 @@ def rollback(
     done = with_playbook(
         PlaybookTarget(user, app=app_name), lambda service: service.rollback(version)
     )
-    report(done, as_json=as_json, said=f"restored the content of version {version}")
+    report(done, as_json=as_json, note=f"restored the content of version {version}")
 
 
 @app.command()
@@ -218,12 +218,12 @@ def _report_refined(done: Refinement, *, dry_run: bool, as_json: bool) -> None:
         console.print(f"playbook version {done.stored.version}", style="dim")
 
 
-def report(done: PlaybookEdit, *, as_json: bool, said: str = "") -> None:
+def report(done: PlaybookEdit, *, as_json: bool, note: str = "") -> None:
     """Print the result of a change; `said` describes it in words."""
     if as_json:
         print(json_line(done.to_line()))
     else:
-        stdout_console().print(edit_view(done, said=said))
+        stdout_console().print(edit_view(done, note=note))
 
 
 def _form(name: str | None) -> Form | None:

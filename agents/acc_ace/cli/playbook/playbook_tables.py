@@ -109,9 +109,9 @@ def held_view(record: DeltaRecord, against: Sequence[Bullet] = ()) -> Renderable
     return Group(*parts)
 
 
-def edit_view(done: PlaybookEdit, *, said: str = "") -> RenderableType:
+def edit_view(done: PlaybookEdit, *, note: str = "") -> RenderableType:
     """The change, the result of each operation, and the current version."""
-    rows: list[RenderableType] = [Paragraphs((said, ""))] if said else []
+    rows: list[RenderableType] = [Paragraphs((note, ""))] if note else []
     rows += [_result(result) for result in done.results]
     rows += [
         Paragraphs((f"left to make room: [{bullet.bullet_id}] {bullet.content}", "yellow"))
@@ -147,9 +147,9 @@ def _table(*columns: str) -> Table:
 
 
 def _result(result: DeltaResult) -> Text:
-    said = f"{result.status.value:9} {result.type:7} {result.bullet_id or '-'}"
+    line = f"{result.status.value:9} {result.type:7} {result.bullet_id or '-'}"
     reason = "" if result.reason == "ok" else f"  {result.reason}"
-    return Text(f"{said}{reason}", _STATUS[result.status])
+    return Text(f"{line}{reason}", _STATUS[result.status])
 
 
 def _id(bullet: Bullet) -> Text:
@@ -173,8 +173,8 @@ def _origin(bullet: Bullet) -> Text:
 def _why(record: DeltaRecord) -> list[tuple[str, str]]:
     """The rationale of a proposal, as lines."""
     priority = "" if record.priority == "normal" else f"{record.priority} priority"
-    said = ": ".join(filter(None, (priority, record.rationale)))
-    return [(f"because {said}", "dim")] if said else []
+    reason = ": ".join(filter(None, (priority, record.rationale)))
+    return [(f"because {reason}", "dim")] if reason else []
 
 
 def _change(record: DeltaRecord) -> str:

@@ -108,9 +108,9 @@ def diff(
         last = second
         if last is None:
             last = (await service.store.load(service.scope)).version
-        found = await service.diff(first, last)
-        document = {"from": first, "to": last, **found.model_dump(mode="json")}
-        return last, found.lines(), json_line(document)
+        difference = await service.diff(first, last)
+        document = {"from": first, "to": last, **difference.model_dump(mode="json")}
+        return last, difference.lines(), json_line(document)
 
     last, lines, line = with_playbook(PlaybookTarget(user, branch, app_name), work)
     if as_json:
@@ -140,10 +140,10 @@ def history(
         )
         print_items(records, records_view, as_json=as_json)
     else:
-        found = with_playbook(
+        rows = with_playbook(
             place, lambda service: service.store.versions(service.scope, limit=limit)
         )
-        print_items(found, versions_view, as_json=as_json)
+        print_items(rows, versions_view, as_json=as_json)
 
 
 @app.command()
@@ -207,13 +207,13 @@ def stats(
         "made_room": left,
     }
     if as_json:
-        print(json_line(found))
+        print(json_line(numbers))
         return
     full = {"held": held, "archived": archived, "made_room": left}
     stdout_console().print(
         named_values(
             (name.replace("_", " "), Text(f"{value}{'+' if full.get(name, 0) >= PAGE else ''}"))
-            for name, value in found.items()
+            for name, value in numbers.items()
         )
     )
 

@@ -48,7 +48,7 @@ def review(
         report(done, as_json=as_json)
     elif dismiss_one is not None:
         done = with_playbook(place, lambda service: service.dismiss(dismiss_one))
-        report(done, as_json=as_json, said=f"#{dismiss_one} was dismissed")
+        report(done, as_json=as_json, note=f"#{dismiss_one} was dismissed")
     elif list_only or as_json:
         _list_held(place, as_json=as_json)
     elif sys.stdin.isatty():
@@ -103,9 +103,9 @@ async def _decided(service: PlaybookService, record: DeltaRecord, console: Conso
         if key not in {"a", "d"}:
             continue
         decide = service.approve if key == "a" else service.dismiss
-        said = f"#{record.seq} was dismissed" if key == "d" else ""
+        note = f"#{record.seq} was dismissed" if key == "d" else ""
         try:
-            console.print(edit_view(await decide(record.seq), said=said))
+            console.print(edit_view(await decide(record.seq), note=note))
         except (InputError, NotFoundError, ConflictError) as error:
             console.print(str(error), style="yellow")
             if isinstance(error, InputError):

@@ -41,12 +41,12 @@ def run_sessions(app: str, *, user: str | None, limit: int, as_json: bool) -> No
         page = await container.journal.sessions(tenant, limit=limit)
         return [(SessionKey(*tenant, name), entry) for name, entry in page]
 
-    found = _with_app(app, work)
+    sessions = _with_app(app, work)
     if as_json:
-        for key, entry in found:
+        for key, entry in sessions:
             print(json_line({**key._asdict(), **_of(entry)}))
     else:
-        stdout_console().print(_sessions_view(found))
+        stdout_console().print(_sessions_view(sessions))
 
 
 def run_state(
@@ -92,8 +92,8 @@ def run_rules(
     if as_json:
         print(json_line({**key._asdict(), **_rules_of(state)}))
     else:
-        said = (Paragraphs((line, "")) for line in changed)
-        stdout_console().print(Group(_title(key), *said, rules_view(state)))
+        paragraphs = (Paragraphs((line, "")) for line in changed)
+        stdout_console().print(Group(_title(key), *paragraphs, rules_view(state)))
 
 
 async def _changed(
@@ -168,8 +168,8 @@ def _rules_of(state: CommittedState) -> dict[str, Any]:
     }
 
 
-def _sessions_view(found: Sessions) -> RenderableType:
-    if not found:
+def _sessions_view(sessions: Sessions) -> RenderableType:
+    if not sessions:
         return Text("no sessions yet", "dim")
     return named_values(
         (
@@ -183,7 +183,7 @@ def _sessions_view(found: Sessions) -> RenderableType:
                 ),
             ),
         )
-        for key, entry in found
+        for key, entry in sessions
     )
 
 

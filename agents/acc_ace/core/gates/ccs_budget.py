@@ -57,15 +57,15 @@ def fit_text(text: str, budget: int) -> FittedText:
     """The text as one neutralised line of at most `budget` tokens; time bounded by the budget."""
     start = head(text, tokens=budget)
     line = neutralise(start)
-    kept = clip_tokens(line, budget)
-    return FittedText(kept, cut=kept != line or len(start) < len(text))
+    clipped = clip_tokens(line, budget)
+    return FittedText(clipped, cut=clipped != line or len(start) < len(text))
 
 
 def fit_items(
     items: Sequence[str], *, budget: int, item_budget: int, max_items: int
 ) -> FittedItems:
     """The first items that fit, each one neutralised line, without blanks and duplicates."""
-    kept: list[str] = []
+    items_left: list[str] = []
     seen: set[str] = set()
     left, cut = budget, len(items) > _SCANNED_ITEMS
     for item in items[:_SCANNED_ITEMS]:
@@ -73,20 +73,20 @@ def fit_items(
         if not fitted.text or fitted.text.casefold() in seen:
             continue
         cost = estimate_tokens(fitted.text)
-        if cost > left or len(kept) == max_items:
-            return FittedItems(kept, cut=True)
-        kept.append(fitted.text)
+        if cost > left or len(items_left) == max_items:
+            return FittedItems(items_left, cut=True)
+        items_left.append(fitted.text)
         seen.add(fitted.text.casefold())
         left, cut = left - cost, cut or fitted.cut
-    return FittedItems(kept, cut)
+    return FittedItems(items_left, cut)
 
 
 def append_fitting(
-    kept: list[str], older: Iterable[str], *, budget: int, max_items: int
+    items: list[str], older: Iterable[str], *, budget: int, max_items: int
 ) -> list[str]:
     """The list followed by as many older items as fit; the rest is dropped."""
-    left = budget - sum(map(estimate_tokens, kept))
-    result = list(kept)
+    left = budget - sum(map(estimate_tokens, items))
+    result = list(items)
     for item in older:
         cost = estimate_tokens(item)
         if len(result) < max_items and cost <= left:
@@ -187,11 +187,11 @@ def _check_constraints(
 def _shorter(value: str | list[str] | None, over: int) -> str | list[str] | None:
     """The value with up to `over` tokens removed from its end."""
     if isinstance(value, list):
-        kept = list(value)
-        while kept and over > 0:
+        items = list(value)
+        while items and over > 0:
             # One more for the dash at the start of the line.
-            over -= estimate_tokens(kept.pop()) + 1
-        return kept
+            over -= estimate_tokens(items.pop()) + 1
+        return items
     if not value:
         return value
     budget = estimate_tokens(value) - over

@@ -93,7 +93,7 @@ def consent_notes(rules: ConstraintSet, text: str) -> tuple[str, ...]:
         if pin.id not in successors:
             form = _ADDED if pin.tentative else _KEPT
             lines.append(form[language].format(id=pin.id, rule=pin.text))
-    lines += [_UNKEPT[language].format(said=one_line(said)) for said in rules.unkept]
+    lines += [_UNKEPT[language].format(said=one_line(words)) for words in rules.unkept]
     if rules.unmatched and rules.pins and not rules.asked_now():
         lines.append(_nothing(rules, language))
     lines += [question_text(asked, rules.pins, language) for asked in rules.asked_now()]
@@ -124,8 +124,8 @@ def sole_question(state: CommittedState, answer: str) -> str | None:
 def _nothing(rules: ConstraintSet, language: Language) -> str:
     ids = [pin.id for pin in rules.pins]
     active = ", ".join(ids[:_MOST_LISTED]) + (", …" if len(ids) > _MOST_LISTED else "")
-    said = clip_tokens(rules.unmatched, _SHOWN_TOKENS)
-    return _NOTHING[language].format(said=said, example=ids[0], active=active)
+    words = clip_tokens(rules.unmatched, _SHOWN_TOKENS)
+    return _NOTHING[language].format(said=words, example=ids[0], active=active)
 
 
 def _quoted(text: str, language: Language) -> str:

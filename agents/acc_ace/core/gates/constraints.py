@@ -122,8 +122,8 @@ class ConstraintSet:
     def release(self, pin: ConstraintPin, quote: str, *, replaced_by: str | None = None) -> None:
         """Remove a constraint and the questions about it; record the words that released it."""
         self.pins.remove(pin)
-        said = one_line(quote[:_QUOTE_CHARS])
-        self.released.append(Release(id=pin.id, text=pin.text, quote=said, replaced_by=replaced_by))
+        line = one_line(quote[:_QUOTE_CHARS])
+        self.released.append(Release(id=pin.id, text=pin.text, quote=line, replaced_by=replaced_by))
         self.questions = [asked for asked in self.questions if asked.rule_id != pin.id]
 
     def ask(
@@ -145,8 +145,8 @@ class ConstraintSet:
             texts=[one_line(text) for text in texts],
             asked_turn=self.turn,
         )
-        kept = [asked for asked in self.questions if not _same_matter(asked, question)]
-        self.questions = [*kept, question][-MOST_QUESTIONS:]
+        others = [asked for asked in self.questions if not _same_matter(asked, question)]
+        self.questions = [*others, question][-MOST_QUESTIONS:]
 
     def lapse(self) -> None:
         """Drop the lapsed questions."""
@@ -223,7 +223,7 @@ def rule_2_constraints_survive(
         case Pin(text, scope):
             make_rule(rules, text, turn_input.text, turn_input.authority, scope)
         case AnswerQuestion(yes, question_id):
-            _answer(rules, question_id or sole_question, yes=yes, said=turn_input)
+            _answer(rules, question_id or sole_question, yes=yes, x_t=turn_input)
         case None:
             _take_proposals(rules, changes, turn_input, budget=budget)
             rules.unkept = _unkept(rules, unread, own_words(turn_input.text))
@@ -296,9 +296,9 @@ def settle_question(
             rules.agreed_goal = question
 
 
-def _answer(rules: ConstraintSet, question_id: str | None, *, yes: bool, said: TurnInput) -> None:
+def _answer(rules: ConstraintSet, question_id: str | None, *, yes: bool, x_t: TurnInput) -> None:
     if question_id is not None:
-        settle_question(rules, question_id, yes=yes, authority=said.authority)
+        settle_question(rules, question_id, yes=yes, authority=x_t.authority)
 
 
 def _take_proposals(
@@ -345,7 +345,7 @@ def _unkept(rules: ConstraintSet, unread: Sequence[str], own: OwnWords) -> tuple
     taken += [asked.quote for asked in rules.asked_now()]
     about = dict.fromkeys(own.about(words) for words in unread[:MOST_ASKED])
     return tuple(
-        said for said in about if said and not any(said in each or each in said for each in taken)
+        text for text in about if text and not any(text in each or each in text for each in taken)
     )
 
 
@@ -363,9 +363,9 @@ def _pin_proposed(
 
 def _is_said(rules: ConstraintSet, more: Sequence[OwnQuote], quote: OwnQuote) -> bool:
     """Whether a proposal is redundant: a known rule has or contains its words."""
-    said = same_wording(quote.text)
+    text = same_wording(quote.text)
     newly = [pin.text for pin in rules.added] + [other.text for other in more]
-    return rules.active(quote.text) is not None or any(said in same_wording(new) for new in newly)
+    return rules.active(quote.text) is not None or any(text in same_wording(new) for new in newly)
 
 
 def _ask_to_change(
@@ -395,11 +395,11 @@ def _may_change(rules: ConstraintSet, pin: ConstraintPin, authority: Authority) 
 def _note_restored(rules: ConstraintSet, written: Sequence[str]) -> None:
     if not written:
         return  # As the prompt asks: rules are carried over without the CCM.
-    kept = {one_line(text[:_QUOTE_CHARS]) for text in written[: len(rules.pins) + MOST_PROPOSALS]}
+    texts = {one_line(text[:_QUOTE_CHARS]) for text in written[: len(rules.pins) + MOST_PROPOSALS]}
     rules.repairs.extend(
         Repair(field="constraints", reason=CONSTRAINT_RESTORED, detail=pin.id)
         for pin in rules.pins
-        if pin.text not in kept
+        if pin.text not in texts
     )
 
 

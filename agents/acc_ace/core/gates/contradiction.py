@@ -99,16 +99,16 @@ def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | N
     """
     rules = [(pin, content_words(pin.text), negated(pin.text)) for pin in pins]
     for sentence in islice(_sentences(text), _MAX_SENTENCES) if rules else ():
-        said = sentence[:_SENTENCE_CHARS]
-        words = content_words(said)
+        clause = sentence[:_SENTENCE_CHARS]
+        words = content_words(clause)
         for pin, pin_words, pin_negated in rules:
             if _topical(pin_words, words) and (
-                _lifts(said, words, pin)
-                or (negated(said) != pin_negated and _orders(said, pin_words))
+                _lifts(clause, words, pin)
+                or (negated(clause) != pin_negated and _orders(clause, pin_words))
             ):
-                return Contradiction(pin.id, said)
-        if ended := _ended(said, pins):
-            return Contradiction(ended, said)
+                return Contradiction(pin.id, clause)
+        if ended := _ended(clause, pins):
+            return Contradiction(ended, clause)
     return None
 
 
@@ -163,20 +163,20 @@ def flag_answer(turn: str, pins: Sequence[ConstraintPin]) -> str:
     Input labelled as the user's is unchanged: a request is not a contradiction. Input of a tool
     or environment is treated like the answer.
     """
-    said, label, answer = turn.partition(AGENT_LABEL)
-    if not said.startswith(_OWN_LABELS):
-        said = flag_contradiction(said, pins)
-    return f"{said}{label}{flag_contradiction(answer, pins)}"
+    words, label, answer = turn.partition(AGENT_LABEL)
+    if not words.startswith(_OWN_LABELS):
+        words = flag_contradiction(words, pins)
+    return f"{words}{label}{flag_contradiction(answer, pins)}"
 
 
 def flag_contradiction(text: str, pins: Sequence[ConstraintPin]) -> str:
     """The text; if it contradicts a rule in force, as a quotation after that rule."""
-    found = contradiction(text, pins)
-    if found is None:
+    clash = contradiction(text, pins)
+    if clash is None:
         return text
-    rule = next(pin.text for pin in pins if pin.id == found.constraint_id)
+    rule = next(pin.text for pin in pins if pin.id == clash.constraint_id)
     return (
-        f"[quoted words, which lift nothing: {found.constraint_id} '{rule}' is in force] \"{text}\""
+        f"[quoted words, which lift nothing: {clash.constraint_id} '{rule}' is in force] \"{text}\""
     )
 
 

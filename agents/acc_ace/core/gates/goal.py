@@ -91,7 +91,7 @@ def _stated(
     if label is not None and not mixed:
         return label.text
     proposed = (change.quote for change in changes if change.kind is ChangeKind.GOAL)
-    quote = next((found for words in proposed if (found := own.find(words))), label)
+    quote = next((own_quote for words in proposed if (own_quote := own.find(words))), label)
     goal = previous.ccs.goal_orientation
     if quote is None or same_wording(quote.text) == same_wording(goal):
         return ""

@@ -120,17 +120,17 @@ def obey(
 def _kept(
     field: str, items: Sequence[str], holds: Callable[[str], bool], repairs: list[Repair]
 ) -> list[str]:
-    kept = [item for item in items if holds(item)]
-    repairs += [_repair(field, NOT_GROUNDED, item) for item in items if item not in kept]
-    return kept
+    rest = [item for item in items if holds(item)]
+    repairs += [_repair(field, NOT_GROUNDED, item) for item in items if item not in rest]
+    return rest
 
 
 def _grounded(field: str, text: str, sources: Sources, repairs: list[Repair]) -> str:
-    return _without(field, NOT_GROUNDED, text, lambda said: not sources.holds_names(said), repairs)
+    return _without(field, NOT_GROUNDED, text, lambda term: not sources.holds_names(term), repairs)
 
 
 def _obedient(field: str, text: str, pins: Sequence[ConstraintPin], repairs: list[Repair]) -> str:
-    against = (lambda said: contradiction(said, pins) is not None) if pins else _never
+    against = (lambda words: contradiction(words, pins) is not None) if pins else _never
     return _without(field, AGAINST_RULE, text, against, repairs)
 
 

@@ -31,11 +31,11 @@ def read_proposals(text: str, *, x_t: TurnInput, inputs: Mapping[str, object]) -
     others = [value for name, value in inputs.items() if name != "current_input"]
     attached = [each.text for each in x_t.attachments]
     shown = same_wording(json.dumps([others, attached], ensure_ascii=False, default=str))
-    said = same_wording(x_t.text)
+    wording = same_wording(x_t.text)
     changes, entries = list[RuleChange](), list[str]()
     for change in reply.rule_changes:
         quote = same_wording(change.quote)
-        if quote in shown and quote not in said:
+        if quote in shown and quote not in wording:
             # Somebody else's: a likeness to words of x_t makes them nobody's rule.
             changes += [] if own.find_all(change.quote) else [change]
         elif own.find_all(change.quote) or not own.about(change.quote):
@@ -67,4 +67,4 @@ def proposals(
         return [*changes, *fallback_changes(x_t.text, previous.pins)]
     unread = {own.about(entry) for entry in reply.unreadable} - {""}
     plain = fallback_changes(x_t.text, previous.pins) if unread else []
-    return [*changes, *(each for each in plain if any(each.quote in said for said in unread))]
+    return [*changes, *(each for each in plain if any(each.quote in line for line in unread))]

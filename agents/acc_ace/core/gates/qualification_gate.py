@@ -149,13 +149,13 @@ def _previous_turn(candidates: Sequence[Artifact], key: SessionKey) -> Artifact 
 
 def _by_id(decisions: RelevanceBatch | None) -> dict[str, RelevanceDecision]:
     """The first decision on each id, also under the id without brackets that a model added."""
-    found: dict[str, RelevanceDecision] = {}
+    by_id: dict[str, RelevanceDecision] = {}
     for decision in decisions.decisions if decisions is not None else ():
         named = decision.artifact_id.strip()
-        found.setdefault(named, decision)
+        by_id.setdefault(named, decision)
         if named.startswith("[") and named.endswith("]"):
-            found.setdefault(named[1:-1].strip(), decision)
-    return found
+            by_id.setdefault(named[1:-1].strip(), decision)
+    return by_id
 
 
 def _declined(artifact: Artifact, decision: RelevanceDecision | None) -> QualificationVerdict:

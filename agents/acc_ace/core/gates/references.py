@@ -95,8 +95,8 @@ def rule_4_grounded(
     Names, ids and numbers must occur in x_t, CCS_{t-1} or the evidence. Earlier references and
     entities follow the CCM's while they fit, those that x_t mentions first.
     """
-    said = [turn_input.text, *(given.text for given in turn_input.attachments)]
-    sources = Sources([*said, before.model_dump_json(), *evidence.texts.values(), *evidence.texts])
+    texts = [turn_input.text, *(given.text for given in turn_input.attachments)]
+    sources = Sources([*texts, before.model_dump_json(), *evidence.texts.values(), *evidence.texts])
     grounded, repairs = ground(proposal, sources, pins)
     if not grounded.episodic_trace and proposal.episodic_trace:
         trace = fit_text(turn_input.text, limits.episodic_trace_tokens).text
@@ -129,8 +129,8 @@ def rule_4_grounded(
 
 def artifact_ids(items: Sequence[str]) -> frozenset[str]:
     """The ids of well-formed references."""
-    found = (_ID.match(item) for item in items)
-    return frozenset(match[1] for match in found if match)
+    matches = (_ID.match(item) for item in items)
+    return frozenset(match[1] for match in matches if match)
 
 
 def merge_references(
@@ -151,13 +151,13 @@ def merge_references(
     items: dict[str, str] = {}
     for reference in _read(proposed, known, quotations, repairs):
         items.setdefault(reference.artifact_id, _written(reference))
-    kept = append_fitting([], items.values(), budget=budget, max_items=limits.list_items)
-    if len(kept) < len(items):
-        dropped = f"{len(items) - len(kept)} references dropped"
+    own = append_fitting([], items.values(), budget=budget, max_items=limits.list_items)
+    if len(own) < len(items):
+        dropped = f"{len(items) - len(own)} references dropped"
         repairs.append(Repair(field=_FIELD, reason="over_budget", detail=dropped))
     quoted = [Reference(*item) for item in quotations.items() if item[0] not in items]
     older = [item for item in previous if not artifact_ids([item]) & {*items, *quotations}]
-    merged = append_fitting(kept, map(_written, quoted), budget=budget, max_items=limits.list_items)
+    merged = append_fitting(own, map(_written, quoted), budget=budget, max_items=limits.list_items)
     return References(_with_carried(merged, older, limits), repairs)
 
 
@@ -168,13 +168,13 @@ def _obedient(
     repairs: list[Repair],
 ) -> dict[str, str]:
     """The quotations that go against no rule in force; those of a session's own turns too."""
-    kept: dict[str, str] = {}
+    result: dict[str, str] = {}
     for artifact_id, quoted in evidence.quotations.items():
         if contradiction(quoted, pins) is None:
-            kept[artifact_id] = quoted
+            result[artifact_id] = quoted
         else:
             repairs.append(Repair(field=_FIELD, reason=AGAINST_RULE, detail=artifact_id))
-    return {name: quoted for name, quoted in kept.items() if name not in against}
+    return {name: quoted for name, quoted in result.items() if name not in against}
 
 
 def carried(references: Sequence[str], limits: Limits) -> list[str]:
@@ -182,10 +182,10 @@ def carried(references: Sequence[str], limits: Limits) -> list[str]:
     return _with_carried([], references, limits)
 
 
-def _with_carried(kept: list[str], references: Sequence[str], limits: Limits) -> list[str]:
+def _with_carried(items: list[str], references: Sequence[str], limits: Limits) -> list[str]:
     budget = int(_CARRIED_SHARE * limits.retrieved_artifacts_tokens)
     gists = map(_carried, references)
-    return append_fitting(kept, gists, budget=budget, max_items=limits.list_items)
+    return append_fitting(items, gists, budget=budget, max_items=limits.list_items)
 
 
 def _carried(item: str) -> str:
@@ -244,18 +244,18 @@ _FACT = lazy_pattern(r"\s*[(（=＝\[【].*$|\s+[-–—]\s.*$")
 
 
 def merge_entities(
-    kept: Sequence[str], previous: Sequence[str], said: str, *, budget: int, max_items: int
+    items: Sequence[str], previous: Sequence[str], text: str, *, budget: int, max_items: int
 ) -> list[str]:
     """The CCM's entities, then the earlier ones that still fit.
 
     Earlier ones that x_t mentions precede the others. The CCM's fact about an entity replaces
     the earlier one.
     """
-    known = {_identity(item) for item in kept}
+    known = {_identity(item) for item in items}
     earlier = [item for item in previous if _identity(item) not in known]
-    mentioned = _folded(said)
+    mentioned = _folded(text)
     earlier.sort(key=lambda item: _name(item) not in mentioned)
-    return append_fitting(list(kept), earlier, budget=budget, max_items=max_items)
+    return append_fitting(list(items), earlier, budget=budget, max_items=max_items)
 
 
 def _identity(item: str) -> str:

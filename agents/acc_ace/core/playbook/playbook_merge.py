@@ -49,14 +49,14 @@ def rolled_back(current: Playbook, target: StoredPlaybook, *, by: Author, fates:
 
     `fates` are those of the bullets that the target no longer had.
     """
-    said = _said(DeltaKind.ROLLBACK, f"version {target.version}", by)
-    return _replaced(current, target.playbook, said, fates)
+    record = _said(DeltaKind.ROLLBACK, f"version {target.version}", by)
+    return _replaced(current, target.playbook, record, fates)
 
 
 def forked(source: StoredPlaybook, scope: PlaybookScope, *, by: Author) -> Change:
     """The first version of a branch: a copy of `source`, a version of `scope`."""
-    said = _said(DeltaKind.FORK, f"branch {scope.branch or MAIN}, version {source.version}", by)
-    return _replaced(Playbook(), source.playbook, said, {})
+    record = _said(DeltaKind.FORK, f"branch {scope.branch or MAIN}, version {source.version}", by)
+    return _replaced(Playbook(), source.playbook, record, {})
 
 
 def promoted(
@@ -82,8 +82,8 @@ def promoted(
         else:
             bullets.append(bullet)
     target = branch.playbook.model_copy(update={"bullets": tuple(bullets), "next_id": next_id})
-    said = _said(DeltaKind.PROMOTE, f"branch {scope.branch}, version {branch.version}", by)
-    return _replaced(main, target, said, fates)
+    record = _said(DeltaKind.PROMOTE, f"branch {scope.branch}, version {branch.version}", by)
+    return _replaced(main, target, record, fates)
 
 
 def check_branch_name(name: str) -> None:
@@ -129,7 +129,7 @@ def check_promotion(
 _FOLLOW = "--onto VERSION, over HTTP If-Match"
 
 
-def _replaced(current: Playbook, target: Playbook, said: DeltaRecord, fates: Fates) -> Change:
+def _replaced(current: Playbook, target: Playbook, record: DeltaRecord, fates: Fates) -> Change:
     """Replace the bullets of `current` by exactly those of `target`, in its order.
 
     `said` is the record of the whole change and the template for those of the bullets. For a
@@ -138,14 +138,14 @@ def _replaced(current: Playbook, target: Playbook, said: DeltaRecord, fates: Fat
     result = target.model_copy(update={"next_id": max(current.next_id, target.next_id)})
     before = {bullet.id: bullet for bullet in current.bullets}
     after = {bullet.id for bullet in target.bullets}
-    records = [said]
+    records = [record]
     records += [
-        _left(said, bullet, fates.get(bullet.id))
+        _left(record, bullet, fates.get(bullet.id))
         for bullet in current.bullets
         if bullet.id not in after
     ]
     records += [
-        _about(said, bullet.id, before=before.get(bullet.id), after=bullet)
+        _about(record, bullet.id, before=before.get(bullet.id), after=bullet)
         for bullet in target.bullets
         if before.get(bullet.id) != bullet
     ]
@@ -163,14 +163,14 @@ def _said(kind: DeltaKind, reason: str, by: Author) -> DeltaRecord:
     )
 
 
-def _left(said: DeltaRecord, bullet: Bullet, fate: DeltaRecord | None) -> DeltaRecord:
+def _left(record: DeltaRecord, bullet: Bullet, fate: DeltaRecord | None) -> DeltaRecord:
     if fate is not None and archives(fate):
-        return _about(said, bullet.id, before=bullet, kind=DeltaKind.ARCHIVE, reason=fate.reason)
-    return _about(said, bullet.id, before=bullet, merged_into=fate.merged_into if fate else None)
+        return _about(record, bullet.id, before=bullet, kind=DeltaKind.ARCHIVE, reason=fate.reason)
+    return _about(record, bullet.id, before=bullet, merged_into=fate.merged_into if fate else None)
 
 
-def _about(said: DeltaRecord, bullet_id: str, **fields: object) -> DeltaRecord:
-    return said.model_copy(update={"bullet_id": bullet_id, "reason": "ok", **fields})
+def _about(record: DeltaRecord, bullet_id: str, **fields: object) -> DeltaRecord:
+    return record.model_copy(update={"bullet_id": bullet_id, "reason": "ok", **fields})
 
 
 _COUNTERS = ("helpful", "harmful", "neutral")
@@ -185,10 +185,10 @@ class ChangedBullet(Value):
     @property
     def bullet(self) -> Bullet:
         """The current bullet, or the removed one."""
-        found = self.after or self.before
-        if found is None:
+        value = self.after or self.before
+        if value is None:
             raise ValueError("a change without a bullet")
-        return found
+        return value
 
 
 class PlaybookDiff(Value):

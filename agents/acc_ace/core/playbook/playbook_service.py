@@ -271,10 +271,10 @@ class PlaybookService:
         """The held record of a seq, however old. Raises NotFoundError."""
         # Larger numbers cannot exist and would overflow the database's integer type.
         known = 0 < seq <= _MOST_SEQ
-        found = await self.store.held(self.scope, limit=1, before=seq + 1) if known else []
-        if not found or found[0].seq != seq:
+        page = await self.store.held(self.scope, limit=1, before=seq + 1) if known else []
+        if not page or page[0].seq != seq:
             raise NotFoundError(f"no held operation {seq} is pending review")
-        return found[0]
+        return page[0]
 
     async def _live(self, bullet_id: str) -> None:
         """Raise NotFoundError, saying why, unless the bullet is live."""

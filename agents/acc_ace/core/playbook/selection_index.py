@@ -140,17 +140,17 @@ class SelectionIndex:
         relevance = self._relevance(weights)
         held = self._confidence
         pinned = [self._rank(place, relevance.pop(place, 0.0)) for place in self._pinned]
-        found = [
+        matches = [
             (-(BASE_RELEVANCE + (1 - BASE_RELEVANCE) * value) * held[place], place)
             for place, value in relevance.items()
         ]
-        heapify(found)
+        heapify(matches)
         rest = (
             (BASE_RELEVANCE * negative, place)
             for negative, place in self._by_confidence
             if place not in relevance and place not in self._pinned
         )
-        return chain(sorted(pinned), merge(_popped(found), rest))
+        return chain(sorted(pinned), merge(_popped(matches), rest))
 
     def _rank(self, place: int, relevance: float) -> Ranked:
         share = BASE_RELEVANCE + (1 - BASE_RELEVANCE) * relevance
@@ -160,18 +160,18 @@ class SelectionIndex:
         """The places that share a term, with the weight of shared terms; the best has 1."""
         # Growing counters must not change relevance, so only terms count here.
         known = [(len(self._by_term[term]), term) for term in weights if term in self._by_term]
-        found: dict[int, float] = {}
-        get, left = found.get, MOST_POSTINGS
+        relevance: dict[int, float] = {}
+        get, left = relevance.get, MOST_POSTINGS
         # In a fixed order, so that sums of floats are deterministic.
         for count, term in sorted(known):
             left -= count
-            if left < 0 and found:
+            if left < 0 and relevance:
                 break
             weight = weights[term] * math.log1p(len(self._at) / count)
             for place in self._by_term[term]:
-                found[place] = get(place, 0.0) + weight
-        best = max(found.values(), default=1.0)
-        return {place: value / best for place, value in found.items()}
+                relevance[place] = get(place, 0.0) + weight
+        best = max(relevance.values(), default=1.0)
+        return {place: value / best for place, value in relevance.items()}
 
     def _changed(self, bullets: tuple[Bullet, ...]) -> list[Bullet] | None:
         """New or changed bullets; None when there are too many or the order changed."""

@@ -210,13 +210,13 @@ def _still_personal(text: str, names: tuple[_Name, ...]) -> bool:
 @lru_cache(maxsize=64)
 def _names(entities: tuple[str, ...], user: str) -> tuple[_Name, ...]:
     """The names to match, longest first, so that a whole name precedes its parts."""
-    found: dict[str, str] = {}
+    names: dict[str, str] = {}
     if len(user) > 2 and user.lower() not in _GENERIC_USERS:
-        found[user] = "user"
+        names[user] = "user"
     for entity in entities:
         for literal, kind in _literals(entity):
-            found.setdefault(literal, kind)
-    longest_first = sorted(found.items(), key=lambda item: (-len(item[0]), item[0]))
+            names.setdefault(literal, kind)
+    longest_first = sorted(names.items(), key=lambda item: (-len(item[0]), item[0]))
     whole = (_Name(kind, literal, _pattern(literal)) for literal, kind in longest_first)
     return (*whole, *filter(None, map(_by_title, entities)))
 

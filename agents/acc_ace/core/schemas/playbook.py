@@ -211,8 +211,8 @@ class Playbook(StoredValue):
         except ValidationError as error:
             problem = error.errors(include_input=False, include_url=False)[0]
             where = ".".join(map(str, problem["loc"]))
-            said = f"{where}: {problem['msg']}" if where else problem["msg"]
-            raise PlaybookError(f"not a playbook: {said}") from error
+            message = f"{where}: {problem['msg']}" if where else problem["msg"]
+            raise PlaybookError(f"not a playbook: {message}") from error
 
     def dumps(self) -> str:
         """Canonical JSON: the same playbook always gives the same bytes."""

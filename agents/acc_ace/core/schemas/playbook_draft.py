@@ -137,13 +137,13 @@ class PlaybookDraft:
 
         Raises PlaybookError 'unknown_id', 'no_sources' or 'merge_with_itself'.
         """
-        found = {bullet.id: bullet for bullet in map(self._require, source_ids)}
-        if not found:
+        bullets = {bullet.id: bullet for bullet in map(self._require, source_ids)}
+        if not bullets:
             raise PlaybookError("no_sources")
-        found.pop(survivor.id, None)
-        if not found:
+        bullets.pop(survivor.id, None)
+        if not bullets:
             raise PlaybookError("merge_with_itself")
-        return tuple(found.values())
+        return tuple(bullets.values())
 
     def pin(self, bullet_id: str, *, pinned: bool) -> Bullet:
         """Pin or unpin a bullet; raises PlaybookError 'unknown_id'."""

@@ -20,8 +20,8 @@ def score_answer(answer: str, target: str) -> float:
     """
     wanted = _number(target)
     if wanted is not None:
-        found = _last_number(answer)
-        return float(found is not None and same_number(found, wanted))
+        number = _last_number(answer)
+        return float(number is not None and same_number(number, wanted))
     items = _items(target)
     given = _items(answer)
     if len(items) > 1:
@@ -44,8 +44,8 @@ def _number(text: str) -> float | None:
 
 def _last_number(text: str) -> float | None:
     plain = unicodedata.normalize("NFKC", text[:_MAX_CHARS])
-    found = _NUMBER.findall(plain)
-    return _value(found[-1]) if found else None
+    numbers = _NUMBER.findall(plain)
+    return _value(numbers[-1]) if numbers else None
 
 
 def _value(text: str) -> float | None:

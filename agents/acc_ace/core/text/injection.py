@@ -87,10 +87,10 @@ def exfiltration(text: str) -> str | None:
     if not any(hint in lowered for hint in _HINTS):
         return None
     for pattern in (_ENGLISH, _POLITE):
-        for found in pattern.finditer(text):
-            at = found.start("order")
+        for match in pattern.finditer(text):
+            at = match.start("order")
             if not _NEVER.search(text, max(0, at - _DENIAL_REACH), at):
-                return found["order"].strip()
+                return match["order"].strip()
     japanese = _JAPANESE.search(text)
     return japanese.group().strip() if japanese else None
 
@@ -175,30 +175,30 @@ def _spelled(folded: str) -> str | None:
     if spelled is None:
         return None
     together = filter(None, map(_RUN_TOGETHER.search, spelled.runs))
-    return _commands(spelled.text) or next((found.group() for found in together), None)
+    return _commands(spelled.text) or next((match.group() for match in together), None)
 
 
 def _encoded(folded: str) -> str | None:
-    for said in decoded(folded):
-        seen = skeleton(said)
+    for text in decoded(folded):
+        seen = skeleton(text)
         # Double encoding is decoded too.
-        found = _commands(seen) or next(filter(None, map(_commands, decoded(seen))), None)
-        if found:
-            return found
+        command = _commands(seen) or next(filter(None, map(_commands, decoded(seen))), None)
+        if command:
+            return command
     return None
 
 
 def _commands(folded: str) -> str | None:
-    found = _PATTERNS.search(folded)
-    while found and _upholds(found, folded):
+    match = _PATTERNS.search(folded)
+    while match and _upholds(match, folded):
         # From its second character, for an order inside the harmless phrase.
-        found = _PATTERNS.search(folded, found.start() + 1)
-    return found.group().strip() if found else exfiltration(folded)
+        match = _PATTERNS.search(folded, match.start() + 1)
+    return match.group().strip() if match else exfiltration(folded)
 
 
-def _upholds(found: re.Match[str], text: str) -> bool:
+def _upholds(match: re.Match[str], text: str) -> bool:
     """Whether the phrase is negated, so that it says to keep the rules."""
-    if not _MAY_BE_UPHELD.match(found.group()):
+    if not _MAY_BE_UPHELD.match(match.group()):
         return False
-    before = text[max(0, found.start() - _REACH) : found.start()]
-    return bool(_NEGATED_BEFORE.search(before) or _NEGATED_AFTER.match(text, found.end()))
+    before = text[max(0, match.start() - _REACH) : match.start()]
+    return bool(_NEGATED_BEFORE.search(before) or _NEGATED_AFTER.match(text, match.end()))

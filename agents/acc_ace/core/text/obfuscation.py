@@ -46,13 +46,13 @@ def spelled_out(text: str) -> Spelled | None:
     """
     runs: list[str] = []
 
-    def join(found: re.Match[str]) -> str:
-        words = _words(found.group())
+    def join(match: re.Match[str]) -> str:
+        words = _words(match.group())
         runs.append(words.replace(" ", ""))
         return words
 
     seen = _SPACED.sub(join, text)
-    seen = _SPACED_CJK.sub(lambda found: _CJK_GAP.sub("", found.group()), seen)
+    seen = _SPACED_CJK.sub(lambda match: _CJK_GAP.sub("", match.group()), seen)
     return Spelled(seen, runs) if seen != text else None
 
 
@@ -66,13 +66,13 @@ def decoded(text: str) -> Iterator[str]:
     """Decode base64 and hexadecimal pieces of a text; yields only readable results."""
     left = MAX_HIDDEN
     for pattern, decode in ((_BASE64, _from_base64), (_HEX, _from_hex)):
-        for found in pattern.finditer(text):
+        for match in pattern.finditer(text):
             if not left:
                 return
-            said = decode(found.group())
-            if said is not None:
+            plain = decode(match.group())
+            if plain is not None:
                 left -= 1
-                yield said
+                yield plain
 
 
 def _from_base64(piece: str) -> str | None:

@@ -195,8 +195,8 @@ class Quotation(NamedTuple):
     @classmethod
     def read(cls, line: str) -> "Quotation | None":
         """The quotation that a line is, perhaps cut at its end; None for anything else."""
-        found = _QUOTATION.fullmatch(line)
-        return cls(**found.groupdict()) if found else None
+        match = _QUOTATION.fullmatch(line)
+        return cls(**match.groupdict()) if match else None
 
 
 _QUOTATION = lazy_pattern(r'(?P<who>.{1,200}?), (?P<day>\d{4}-\d\d-\d\d): "(?P<text>.*?)"?')

@@ -138,7 +138,7 @@ def _without_fences(lines: list[str], *, wary: bool) -> list[str]:
     fences = [at for at, mark in enumerate(marks) if mark]
     if wary and fences:
         return lines[: fences[0]] + lines[fences[-1] + 1 :]
-    kept: list[str] = []
+    result: list[str] = []
     opened = ""
     for line, mark in zip(lines, marks, strict=True):
         fence = mark["fence"] if mark else ""
@@ -147,10 +147,10 @@ def _without_fences(lines: list[str], *, wary: bool) -> list[str]:
             # As in Markdown, only the same mark, as long and alone on its line, closes.
             opened = "" if fence.startswith(opened) and not rest.strip() else opened
         elif not fence:
-            kept.append(line)
+            result.append(line)
         elif fence[:3] not in rest:
             opened = fence
-    return kept
+    return result
 
 
 def _without_spans(text: str, *, wary: bool) -> str:
@@ -248,8 +248,8 @@ def mask_quotations(sentence: str) -> str:
 
 def first_quotation(sentence: str) -> str | None:
     """What stands between the first quotation marks of a sentence, or None."""
-    found = _QUOTATION.search(sentence)
-    return found.group()[1:-1].strip() if found else None
+    match = _QUOTATION.search(sentence)
+    return match.group()[1:-1].strip() if match else None
 
 
 def is_only_quotation(sentence: str) -> bool:

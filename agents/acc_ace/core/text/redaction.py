@@ -137,14 +137,14 @@ def find_sensitive(text: str) -> tuple[Finding, ...]:
     """Secrets and personal data in a text, by position, without overlaps."""
     scanned = text[:SCANNED_CHARACTERS]
     folded = scanned.casefold()
-    found = [
+    findings = [
         Finding(pattern.kind, pattern.label, match.start(), match.end())
         for pattern in _PATTERNS
         if any(needle in folded for needle in pattern.needles)
         for match in pattern.regex.finditer(scanned)
         if pattern.label != "card number" or _luhn(match[0])
     ]
-    return _without_overlaps(found)
+    return _without_overlaps(findings)
 
 
 def redact(text: str) -> str:
@@ -159,14 +159,14 @@ def redact(text: str) -> str:
 
 def _without_overlaps(findings: list[Finding]) -> tuple[Finding, ...]:
     # The longest finding hides others with the same start.
-    kept: list[Finding] = []
+    result: list[Finding] = []
     for finding in sorted(findings, key=lambda item: (item.start, -item.end)):
-        if not kept or finding.start >= kept[-1].end:
-            kept.append(finding)
-        elif finding.end > kept[-1].end:
-            last = kept.pop()
-            kept.append(Finding(last.kind, last.label, last.start, finding.end))
-    return tuple(kept)
+        if not result or finding.start >= result[-1].end:
+            result.append(finding)
+        elif finding.end > result[-1].end:
+            last = result.pop()
+            result.append(Finding(last.kind, last.label, last.start, finding.end))
+    return tuple(result)
 
 
 def _luhn(text: str) -> bool:

@@ -74,7 +74,7 @@ def parse_json_object(text: str) -> dict[str, object]:
     """The longest JSON object in a text, despite code fences, prose, single quotes, trailing
     commas and invalid escapes. Raises ModelOutputError as `read_reply`.
     """
-    return max(_objects_of(text), key=lambda found: found[0])[1]
+    return max(_objects_of(text), key=lambda item: item[0])[1]
 
 
 def _objects_of(text: str) -> list[tuple[int, dict[str, object]]]:
@@ -83,14 +83,14 @@ def _objects_of(text: str) -> list[tuple[int, dict[str, object]]]:
         raise ModelOutputError(
             f"the reply is too long: {len(text)} characters, the maximum is {MAX_REPLY_CHARS}"
         )
-    _, _, said = text.rpartition("</think>")
-    if not said.strip():
+    _, _, answer = text.rpartition("</think>")
+    if not answer.strip():
         raise ModelOutputError("the reply is empty")
     # JSON can escape lone surrogates, which no store accepts.
-    found = [(length, encodable(value)) for length, value in _objects(said)]
-    if not found:
+    objects = [(length, encodable(value)) for length, value in _objects(answer)]
+    if not objects:
         raise ModelOutputError("the reply is not a JSON object")
-    return found
+    return objects
 
 
 def _objects(text: str) -> Iterator[tuple[int, dict[str, object]]]:
@@ -126,8 +126,8 @@ def _mended(match: re.Match[str]) -> str:
     string = match["string"] or ""
     if match["single"]:
         inner = match["single"].removeprefix("'").removesuffix("'").replace("\\'", "'")
-        string = f'"{_BARE_QUOTE.sub(lambda found: found[1] or chr(92) + found[2], inner)}"'
-    return _ESCAPE.sub(lambda found: "" if found[0] == "\\" else found[0], string)
+        string = f'"{_BARE_QUOTE.sub(lambda part: part[1] or chr(92) + part[2], inner)}"'
+    return _ESCAPE.sub(lambda part: "" if part[0] == "\\" else part[0], string)
 
 
 def _object_at(text: str, start: int) -> tuple[dict[str, object], int]:
@@ -202,20 +202,20 @@ def _knows(schema: type[BaseModel], value: object) -> bool:
 
 
 def _chosen(
-    schema: type[BaseModel], found: Sequence[tuple[int, dict[str, object]]]
+    schema: type[BaseModel], objects: Sequence[tuple[int, dict[str, object]]]
 ) -> dict[str, object]:
     """Of the objects in a reply the one that is meant: wrapped, or its entries without it."""
-    if known := [each for each in found if _knows(schema, each[1])]:
+    if known := [each for each in objects if _knows(schema, each[1])]:
         return max(known, key=lambda each: each[0])[1]
-    for _, value in found:
+    for _, value in objects:
         for inner in value.values():
             if isinstance(inner, dict) and _knows(schema, inner):
                 return inner
     for name, each in _fields(schema).items():
-        entries = [value for _, value in found if each.entry and _knows(each.entry, value)]
+        entries = [value for _, value in objects if each.entry and _knows(each.entry, value)]
         if entries:
             return {name: entries}
-    if any(not value for _, value in found):
+    if any(not value for _, value in objects):
         return {}
     names = ", ".join(_fields(schema))
     raise ModelOutputError(f"the reply has none of the fields {names}")
@@ -297,8 +297,8 @@ def _validated(schema: type[V], values: Mapping[str, object]) -> V:
 def _first(*values: object) -> object:
     """The first value that says something; else the first that is not null."""
     given = [value for value in values if value is not None]
-    said = (value for value in given if not isinstance(value, str) or value.strip())
-    return next(said, given[0] if given else None)
+    usable = (value for value in given if not isinstance(value, str) or value.strip())
+    return next(usable, given[0] if given else None)
 
 
 def _listed(entry: type[ReplyValue], value: object) -> Sequence[object]:
@@ -358,15 +358,15 @@ def _item(value: object) -> str:
 
 
 def _truth(value: object) -> bool:
-    said = _folded(_text(value))
-    if said in _TRUE or said in _FALSE:
-        return said in _TRUE
+    word = _folded(_text(value))
+    if word in _TRUE or word in _FALSE:
+        return word in _TRUE
     raise _Unreadable("it is neither true nor false")
 
 
 def _number(value: object) -> float:
-    said = _NUMBER.fullmatch(_text(value).casefold())
-    number = float(said[1]) / (100 if said[2] else 1) if said else math.nan
+    match = _NUMBER.fullmatch(_text(value).casefold())
+    number = float(match[1]) / (100 if match[2] else 1) if match else math.nan
     if not math.isfinite(number):
         raise _Unreadable("it is not a number")
     return number

@@ -39,10 +39,10 @@ def split_sentences(text: str) -> list[str]:
     Does not split abbreviations, initials, URLs, host names, decimals or closed quotations.
     Analyses the first MAX_ANALYSED characters, in linear time.
     """
-    found: list[str] = []
+    sentences: list[str] = []
     for line in _LINE.finditer(text[:MAX_ANALYSED]):
-        found.extend(_sentences_of_line(line.group()))
-    return found
+        sentences.extend(_sentences_of_line(line.group()))
+    return sentences
 
 
 def _sentences_of_line(line: str) -> Iterator[str]:
@@ -185,8 +185,8 @@ def remembered(analyse: Callable[[str, *_More], _Found]) -> Callable[[str, *_Mor
     short = lru_cache(maxsize=SENTENCES_KEPT)(analyse)
     long = lru_cache(maxsize=TEXTS_KEPT)(analyse)
 
-    def found(text: str, *more: *_More) -> _Found:
-        kept = short if len(text) <= MAX_SENTENCE else long
-        return kept(text, *more)
+    def lookup(text: str, *more: *_More) -> _Found:
+        cache = short if len(text) <= MAX_SENTENCE else long
+        return cache(text, *more)
 
-    return found
+    return lookup

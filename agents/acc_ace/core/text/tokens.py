@@ -42,8 +42,8 @@ def clip_tokens(text: str, budget: int) -> str:
     for match in _PIECE.finditer(text):
         if len(ends) == budget:
             # The mark itself is a token, so it replaces the last piece.
-            kept = ends[-2] if budget > 1 else 0
-            return text[:kept].rstrip() + CUT_MARK
+            length = ends[-2] if budget > 1 else 0
+            return text[:length].rstrip() + CUT_MARK
         ends.append(match.end())
     return text.rstrip() if len(text) > _slack(budget) else text
 

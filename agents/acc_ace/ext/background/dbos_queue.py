@@ -120,10 +120,10 @@ class DbosLearningQueue:
         """Retry a dead or shed job. Raises NotFoundError or InputError."""
 
         def work(client: DBOSClient) -> QueuedLearning:
-            found = queued(row_of(client, job_id))
-            if found.state not in RETRYABLE:
+            job = queued(row_of(client, job_id))
+            if job.state not in RETRYABLE:
                 raise InputError(
-                    f"job {job_id} is {found.state}; only dead and shed jobs can be retried"
+                    f"job {job_id} is {job.state}; only dead and shed jobs can be retried"
                 )
             client.rewind_workflow(
                 job_id, start_step=1, application_version=JOB_VERSION, queue_name=QUEUE

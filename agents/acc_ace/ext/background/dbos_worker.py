@@ -254,8 +254,8 @@ class DbosWorker:
                 async with self._lock.hold(_lock_key(other), wait_s=0):
                     # DBOS's own recovery for executors known to be dead. It has no public name;
                     # the public ones forget how often a job was started.
-                    found = await asyncio.to_thread(DBOS._recover_pending_workflows, [other])
-                    logger.info("learning_taken_over jobs=%d", len(found))
+                    handles = await asyncio.to_thread(DBOS._recover_pending_workflows, [other])
+                    logger.info("learning_taken_over jobs=%d", len(handles))
 
     async def _drain(self) -> None:
         """Let running jobs finish, and cancel those that exceed the grace period."""

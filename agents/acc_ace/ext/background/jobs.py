@@ -50,8 +50,8 @@ def list_jobs(
 
     async def ask(queue: LearningQueue) -> Sequence[QueuedLearning]:
         most = limit if tenant or app_name is None else _ALL
-        found = await queue.list(states=wanted, tenant=tenant, limit=most)
-        return _of_app(found, app_name)[:limit]
+        rows = await queue.list(states=wanted, tenant=tenant, limit=most)
+        return _of_app(rows, app_name)[:limit]
 
     jobs = _with_queue(ask, default=_NONE)
     if as_json:
@@ -66,11 +66,11 @@ def list_jobs(
 @app.command()
 def show(job: _Id, as_json: _Json = False) -> None:
     """Show a job and the error of each failed attempt."""
-    found = _with_queue(lambda queue: queue.get(job), missing=job)
+    entry = _with_queue(lambda queue: queue.get(job), missing=job)
     if as_json:
-        _print_json([found])
+        _print_json([entry])
     else:
-        stdout_console().print(_details(found))
+        stdout_console().print(_details(entry))
 
 
 @app.command()
@@ -90,7 +90,7 @@ def retry(
         if job is not None:
             return [await queue.retry(job)]
         dead = _of_app(await queue.list(states=[JobState.DEAD], limit=_ALL), app_name)
-        return [await queue.retry(found.id) for found in dead]
+        return [await queue.retry(entry.id) for entry in dead]
 
     jobs = _with_queue(retry_jobs, missing=job or "", default=None if job else _NONE)
     if as_json:
@@ -105,9 +105,9 @@ def drop(job: _Id) -> None:
     """Delete a job that is not running. If it was not done, its turn is not learned from."""
 
     async def forget(queue: LearningQueue) -> QueuedLearning:
-        found = await queue.get(job)
+        entry = await queue.get(job)
         await queue.drop(job)
-        return found
+        return entry
 
     done = _with_queue(forget, missing=job).state is JobState.DONE
     reported = "its lessons stay in the playbook" if done else "its turn will not be learned from"

@@ -49,8 +49,8 @@ async def read_document(
             break
     if chosen is None:
         raise _unknown(name)
-    found = await listing.page(tenant, limit=limit, after=chosen.part_id(after_part))
-    return [part for part in found if part.artifact_id.startswith(chosen.prefix)]
+    page = await listing.page(tenant, limit=limit, after=chosen.part_id(after_part))
+    return [part for part in page if part.artifact_id.startswith(chosen.prefix)]
 
 
 async def remove_document(container: Container, tenant: Tenant, name: str) -> int:

@@ -77,8 +77,8 @@ def document_files(
     """
     for path in paths:
         # Not Path.is_dir, which raises for a path that may not be looked at or is too long.
-        found = _in_folder(path) if os.path.isdir(path) else iter([path])
-        for file in found:
+        files = _in_folder(path) if os.path.isdir(path) else iter([path])
+        for file in files:
             if isinstance(file, FolderAtFault):
                 yield file
                 continue
@@ -94,17 +94,17 @@ def unreadable(name: str, error: OSError) -> InputError:
 def _in_folder(folder: Path) -> Iterator[Path | FolderAtFault]:
     """Its files, then the folders in it that cannot be read."""
     faults: list[OSError] = []
-    found = False
+    is_any = False
     for parent, folders, names in os.walk(folder, onerror=faults.append):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             if not name.startswith(".") and Path(name).suffix.lower() in SUFFIXES:
-                found = True
+                is_any = True
                 yield Path(parent) / name
     for error in faults:
         name = _named(Path(error.filename or folder))
         yield FolderAtFault(name, unreadable(name, error))
-    if not found and not faults:
+    if not is_any and not faults:
         name = _named(folder)
         nothing = f"{name} holds no document ({', '.join(SUFFIXES)})"
         yield FolderAtFault(name, InputError(nothing))
@@ -218,12 +218,12 @@ def _codec(head: bytes, encoding: str, name: str) -> tuple[str, int]:
         if head.startswith(mark):
             return codec, len(mark)
     try:
-        found = codecs.lookup(encoding)
+        info = codecs.lookup(encoding)
         # Codecs such as 'hex' do not decode text.
         "".encode(encoding)
     except (LookupError, ValueError) as error:
         raise InputError(f"{name}: encoding '{encoding}' is not known") from error
-    return found.name, 0
+    return info.name, 0
 
 
 def _refuse_binary(sample: bytes, name: str) -> None:

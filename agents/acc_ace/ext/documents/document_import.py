@@ -99,10 +99,10 @@ class _Reading(NamedTuple):
     def parts(self) -> Iterator[Part]:
         """Its parts; ConflictError at the end when its bytes are others by now."""
         source = self.source
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         with closing(source.blocks()) as blocks:
             text = decode(
-                _hashed(blocks, found),
+                _hashed(blocks, digest),
                 name=source.name,
                 encoding=source.encoding,
                 lenient=source.lenient,
@@ -110,7 +110,7 @@ class _Reading(NamedTuple):
             yield from parts_of(
                 text, source.form, name=source.name, max_tokens=self.limits.part_tokens
             )
-        if found.hexdigest() != self.digest:
+        if digest.hexdigest() != self.digest:
             raise ConflictError(f"{source.name} changed while it was being read; import it again")
 
 
@@ -152,19 +152,19 @@ async def _store(
 
 
 async def _digest(source: DocumentSource, limits: Limits) -> str:
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     size = 0
     with closing(source.blocks()) as blocks:
         async for batch in _batches(blocks):
             for block in batch:
-                found.update(block)
+                digest.update(block)
                 size += len(block)
             if size > limits.document_bytes:
                 raise InputTooLargeError(
                     f"{source.name} is over {limits.document_bytes} bytes; split it, or raise "
                     "ACC_ACE_LIMITS__DOCUMENT_BYTES"
                 )
-    return found.hexdigest()
+    return digest.hexdigest()
 
 
 async def _count(reading: _Reading) -> int:
@@ -192,11 +192,11 @@ async def _parts_if_whole(store: ArtifactStore, tenant: Tenant, version: Edition
     return parts if last is not None else None
 
 
-async def _remove_others(container: Container, tenant: Tenant, kept: Edition) -> int:
+async def _remove_others(container: Container, tenant: Tenant, current: Edition) -> int:
     removed = 0
     listing = artifacts_to_list(container.artifacts)
-    async for version, _ in versions(listing, tenant, document=kept.document):
-        if version != kept:
+    async for version, _ in versions(listing, tenant, document=current.document):
+        if version != current:
             group = version.group(tenant).session
             removed += await container.artifacts.erase(tenant, group)
     return removed

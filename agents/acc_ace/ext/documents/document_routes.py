@@ -140,8 +140,8 @@ async def get_parts(
 ) -> PartPage:
     """Show a document, chunk by chunk."""
     with _with_location():
-        found = await read_document(context.container, tenant, name, limit=limit, after_part=after)
-    places = [(part, part.document) for part in found]
+        page = await read_document(context.container, tenant, name, limit=limit, after_part=after)
+    places = [(part, part.document) for part in page]
     items = [
         DocumentPartView(
             artifact_id=part.artifact_id,

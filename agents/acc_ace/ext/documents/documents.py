@@ -114,11 +114,11 @@ def list_stored(
 
 
 async def _list(container: Container, tenant: Tenant, *, as_json: bool) -> None:
-    console, after, found = stdout_console(), None, False
+    console, after, is_any = stdout_console(), None, False
     while True:
         page, after = await list_documents(container, tenant, limit=_PAGE, after=after)
         for document in page:
-            found = True
+            is_any = True
             if as_json:
                 print(json_line(document.model_dump(mode="json")))
                 continue
@@ -130,7 +130,7 @@ async def _list(container: Container, tenant: Tenant, *, as_json: bool) -> None:
             )
         if after is None:
             break
-    if not found and not as_json:
+    if not is_any and not as_json:
         console.print("no documents; add some with `acc-ace memory import FILE`")
 
 

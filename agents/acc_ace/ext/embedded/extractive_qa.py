@@ -107,12 +107,12 @@ def _corrected(facts: Iterable[Fact]) -> dict[Fact, str]:
 
     Order is known only within a session; the gist was corrected when it was written.
     """
-    said: dict[str, list[Fact]] = {}
+    by_text: dict[str, list[Fact]] = {}
     for fact in facts:
         if turn_of(fact.cite):
-            said.setdefault(fact.cite.rpartition(":")[0], []).append(fact)
+            by_text.setdefault(fact.cite.rpartition(":")[0], []).append(fact)
     wrong: dict[Fact, str] = {}
-    for session in said.values():
+    for session in by_text.values():
         by_turn = sorted(session, key=lambda fact: -turn_of(fact.cite))
         corrections = {at for at, fact in enumerate(by_turn) if fact.corrects}
         corrected = corrected_in([fact.text for fact in by_turn], corrections)
@@ -147,8 +147,8 @@ def _quoted(text: str, cite: str) -> Iterator[Fact]:
         yield Fact(text, cite, turn=turn)
         return
     corrects = is_correction(quotation.text)
-    said, _, answer = quotation.text.partition(_ANSWER)
-    for sentence in _telling(said):
+    question, _, answer = quotation.text.partition(_ANSWER)
+    for sentence in _telling(question):
         yield Fact(without_lead(sentence), cite, turn=turn, corrects=corrects)
     for sentence in _telling(answer) if QUOTING.search(answer) is None else ():
         yield Fact(sentence, cite, weight=_WHEN_ANSWERED)
@@ -189,8 +189,8 @@ def is_general(text: str) -> bool:
 
 def stated_relation(item: str, language: Language) -> str:
     """An item of the relational map as a sentence."""
-    if found := status_of(item):
-        return f"{found[0]}：{found[1]}" if language == "ja" else f"{found[0]} is {found[1]}"
+    if pair := status_of(item):
+        return f"{pair[0]}：{pair[1]}" if language == "ja" else f"{pair[0]} is {pair[1]}"
     kind, _, rest = item.partition(": ")
     a, separator, b = rest.partition(" -> ")
     if separator and kind in _ARROWS:

@@ -116,8 +116,8 @@ def _tidy(text: str) -> str:
 
 def said_and_answered(content: str) -> tuple[str, str]:
     """Split a turn's artifact into its input and the agent's answer."""
-    said, _, answer = content.partition("\nagent: ")
-    return _TURN.sub("", said, count=1), answer
+    question, _, answer = content.partition("\nagent: ")
+    return _TURN.sub("", question, count=1), answer
 
 
 def without_list(text: str) -> str:
@@ -142,8 +142,8 @@ def facts_of(text: str) -> list[str]:
     corrects = is_correction(text)
     rules = {rule.sentence for rule in detect_rules(spoken)}
     reported = (item for item in statements(spoken)[:_MAX_SENTENCES] if item not in rules)
-    found = [fact for item in reported if _is_fact(fact := without_lead(item), corrects=corrects)]
-    return sorted(found, key=lambda item: not find_entities(item))
+    facts = [fact for item in reported if _is_fact(fact := without_lead(item), corrects=corrects)]
+    return sorted(facts, key=lambda item: not find_entities(item))
 
 
 def _is_fact(sentence: str, *, corrects: bool) -> bool:
@@ -161,9 +161,9 @@ def gist_of(content: str, query: str, *, tokens: int) -> str:
     In a turn, the input counts more than the agent's answer. Questions and instruction-like text
     are never quoted.
     """
-    said, answer = map(without_list, said_and_answered(_plain(content[:_MAX_CHARS])))
+    question, answer = map(without_list, said_and_answered(_plain(content[:_MAX_CHARS])))
     answer = "\n".join(line for line in answer.splitlines() if QUOTING.search(line) is None)
-    heard = [item for item in split_sentences(said)[:_MAX_SENTENCES] if _is_quotable(item)]
+    heard = [item for item in split_sentences(question)[:_MAX_SENTENCES] if _is_quotable(item)]
     own = [item for item in split_sentences(answer)[:_MAX_SENTENCES] if _is_quotable(item)]
     facts = [Fact(item, weight=_ORDER_WEIGHT if is_order(item) else 1.0) for item in heard]
     facts += [Fact(item, weight=_ANSWER_WEIGHT) for item in own]
@@ -248,10 +248,10 @@ def _end(sentence: str) -> str:
 
 def within(items: Iterable[str], budget: int) -> list[str]:
     """The first items that fit a token budget together; an item too long is skipped."""
-    kept, used = [], 0
+    result, used = [], 0
     for item in items:
         cost = estimate_tokens(item) + 2
         if used + cost <= budget:
-            kept.append(item)
+            result.append(item)
             used += cost
-    return kept
+    return result

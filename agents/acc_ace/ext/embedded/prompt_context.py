@@ -116,9 +116,9 @@ def _state(prompt: PromptParts, current: TurnInput) -> StateView:
     """The request's state, or one derived from its messages."""
     if "state" in prompt.inputs:
         return state_of(prompt.inputs.get("state"))
-    said = [Spoken(text, role == "user" and not read_inputs(text)) for role, text in prompt.earlier]
+    past = [Spoken(text, role == "user" and not read_inputs(text)) for role, text in prompt.earlier]
     return state_of_transcript(
-        said, Spoken(current.text, current.authority.may_rule), prompt.inputs
+        past, Spoken(current.text, current.authority.may_rule), prompt.inputs
     )
 
 
@@ -131,13 +131,13 @@ class Spoken:
 
 
 def state_of_transcript(
-    said: Sequence[Spoken], current: Spoken, inputs: Mapping[str, object]
+    messages: Sequence[Spoken], current: Spoken, inputs: Mapping[str, object]
 ) -> StateView:
     """Derive a state from the messages, x_t and the blocks `summary` and `recalled`."""
-    spoken = [item.text for item in (*said, current) if item.by_user]
-    answers = [item.text for item in said if not item.by_user]
+    spoken = [item.text for item in (*messages, current) if item.by_user]
+    answers = [item.text for item in messages if not item.by_user]
     summary = text_of(mapping_of(inputs.get("summary")).get("text"))
-    reported = [*reversed([item.text for item in (*said, current)]), summary]
+    reported = [*reversed([item.text for item in (*messages, current)]), summary]
     facts = _facts(spoken)
     pins, ended = _rules([*split_sentences(summary), *spoken])
     ccs = empty_ccs().model_copy(
@@ -209,6 +209,6 @@ def _passages(quoted: Sequence[str]) -> Iterator[str]:
         opening, _, rest = block.partition("\n")
         named = _OPENING.match(opening)
         lines = [line.removeprefix(_MARGIN) for line in rest.splitlines()[:-1]]
-        said, _ = said_and_answered("\n".join(lines))
-        for fact in facts_of(said)[:_PASSAGE_FACTS]:
+        message, _ = said_and_answered("\n".join(lines))
+        for fact in facts_of(message)[:_PASSAGE_FACTS]:
             yield f"[{named[1]}] {fact}" if named else fact

@@ -85,10 +85,10 @@ def read_prompt(llm_request: LlmRequest) -> PromptParts:
     for text in texts:
         inputs = {**read_inputs(text), **inputs}
     at = _position_of_input(contents)
-    said, attachments = read_attachments("" if at is None else _said(contents[at]))
+    words, attachments = read_attachments("" if at is None else _said(contents[at]))
     return PromptParts(
         inputs=inputs,
-        text=said.strip(),
+        text=words.strip(),
         attachments=attachments,
         earlier=tuple(
             (item.role or "user", text) for item in contents[: at or 0] if (text := _text(item))

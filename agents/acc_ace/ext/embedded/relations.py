@@ -92,17 +92,17 @@ _STATUS_KINDS = {"server", "service"}
 
 def find_relations(text: str) -> list[str]:
     """Distinct relations and statuses of a text, in order."""
-    found: dict[str, None] = {}
+    relations: dict[str, None] = {}
     for sentence in split_sentences(text[:_MAX_CHARS]):
         if is_question(sentence):
             continue
         claim = find_claim(sentence)
         if claim is not None:
-            found[claim] = None
+            relations[claim] = None
             continue
         for item in (*_relations_of(sentence), *_statuses_of(sentence)):
-            found[item] = None
-    return list(found)
+            relations[item] = None
+    return list(relations)
 
 
 def find_claim(sentence: str) -> str | None:
@@ -116,13 +116,13 @@ def find_claim(sentence: str) -> str | None:
 def latest(items: Iterable[str]) -> list[str]:
     """Keep the first item of each subject; given newest first, this drops outdated statuses."""
     seen: set[str] = set()
-    kept = []
+    newest = []
     for item in items:
         key = _subject(item).casefold()
         if key not in seen:
             seen.add(key)
-            kept.append(item)
-    return kept
+            newest.append(item)
+    return newest
 
 
 def status_of(item: str) -> tuple[str, str] | None:
@@ -145,7 +145,7 @@ def _relations_of(sentence: str) -> list[str]:
 
 
 def _statuses_of(sentence: str) -> list[str]:
-    found = []
+    statuses = []
     for entity in find_entities(sentence):
         if entity.kind not in _STATUS_KINDS:
             continue
@@ -153,8 +153,8 @@ def _statuses_of(sentence: str) -> list[str]:
         match = _STATUS_EN.match(tail) or _STATUS_JA.match(tail)
         if match is not None:
             word = match["word"].casefold()
-            found.append(f"status: {entity.name} = {'not ' if match['not'] else ''}{word}")
-    return found
+            statuses.append(f"status: {entity.name} = {'not ' if match['not'] else ''}{word}")
+    return statuses
 
 
 def _side(text: str) -> str:

@@ -117,12 +117,12 @@ def confirm_rules(situation: PromptContext) -> RuleAnswer | None:
 
 def in_force(situation: PromptContext, lines: Sequence[str]) -> list[str]:
     """Lines for the rules that an answer contradicts without quoting them."""
-    said = "\n".join(lines)
+    text = "\n".join(lines)
     stated = [_LIST_MARK.sub("", line) for line in lines]
     return [
         situation.rule_line("in_force", rule=pin.text, cite=cited(_id_of(situation, pin)))
         for pin in situation.state.pins
-        if pin.text not in said and any(_conflicts(line, pin) for line in stated)
+        if pin.text not in text and any(_conflicts(line, pin) for line in stated)
     ]
 
 
@@ -140,8 +140,8 @@ def _id_of(situation: PromptContext, pin: ConstraintPin) -> str:
 
 def _pins_of_turn(situation: PromptContext) -> list[ConstraintPin]:
     """Constraints that x_t states, for the first time or again."""
-    said = one_line(situation.text)
-    return [pin for pin in situation.state.pins if pin.text in said]
+    line = one_line(situation.text)
+    return [pin for pin in situation.state.pins if pin.text in line]
 
 
 def _ending_changes(situation: PromptContext) -> Sequence[PinChange]:

@@ -82,22 +82,22 @@ def superseded(sentences: Iterable[str]) -> dict[str, str]:
     A sentence without terms is superseded by ''.
     """
     stale: dict[str, str] = {}
-    kept: list[tuple[str, _Stated]] = []
+    newest: list[tuple[str, _Stated]] = []
     revalued: dict[str, dict[str, frozenset[str]]] = {}
     for sentence in sentences:
         reported = _reported(sentence)
         if not reported.terms:
             stale[sentence] = ""
         elif (
-            same := next((text for text, other in kept if _covers(other, reported)), None)
+            same := next((text for text, other in newest if _covers(other, reported)), None)
         ) is not None:
             stale[sentence] = same
         elif (
-            new := next((text for text, other in kept if _revalues(other, reported)), None)
+            new := next((text for text, other in newest if _revalues(other, reported)), None)
         ) is not None:
             revalued.setdefault(new, {})[sentence] = reported.topic
         else:
-            kept.append((sentence, reported))
+            newest.append((sentence, reported))
     for newer, olds in revalued.items():
         # "The limit is $250" may mean the limit of meals or of hotels: then all are kept.
         if len(set(olds.values())) == 1:
@@ -237,13 +237,13 @@ def _parsed(sentence: str) -> _Statement | None:
     match = _JA.match(text) or _EN.match(text)
     if match is None:
         return None
-    found = match.groupdict()
-    verb = found.get("verb", "").casefold()
-    link = f"{_VERBS.get(verb, verb)}{found['link'].casefold()}"
-    value = found["value"].rstrip(" .!。！").casefold()
-    if not content_words(found["subject"]) or _ONLY_WRONG.fullmatch(value):
+    parts = match.groupdict()
+    verb = parts.get("verb", "").casefold()
+    link = f"{_VERBS.get(verb, verb)}{parts['link'].casefold()}"
+    value = parts["value"].rstrip(" .!。！").casefold()
+    if not content_words(parts["subject"]) or _ONLY_WRONG.fullmatch(value):
         return None
-    subject = " ".join(_SAYS_NO_MORE.sub("", found["subject"].casefold()).split())
+    subject = " ".join(_SAYS_NO_MORE.sub("", parts["subject"].casefold()).split())
     names = [item for item in find_entities(text) if _is_sure(item, link)]
     shape = "<person>" if _ROLE.search(subject) else _shape(value, names)
     return _Statement(subject, link, value, shape)

@@ -93,10 +93,10 @@ _ASKS_WHY = re.compile(
 
 def actions_in(text: str) -> frozenset[str]:
     """Names of the actions in a text, such as 'restart' for '再起動' and 'reboot'."""
-    found = {name for name, pattern in _COMPILED.items() if pattern.search(text[:_MAX_CHARS])}
-    for name in tuple(found):
-        found |= _MEANS_TOO.get(name, frozenset())
-    return frozenset(found)
+    actions = {name for name, pattern in _COMPILED.items() if pattern.search(text[:_MAX_CHARS])}
+    for name in tuple(actions):
+        actions |= _MEANS_TOO.get(name, frozenset())
+    return frozenset(actions)
 
 
 @dataclass(frozen=True)
@@ -162,14 +162,14 @@ def rank(query: str, facts: Sequence[Fact]) -> list[Match]:
 
 def distinct(facts: Iterable[Fact]) -> list[Fact]:
     """Facts without duplicates; a duplicate with a citation passes it on to the kept one."""
-    kept: list[Fact] = []
+    result: list[Fact] = []
     for fact in facts:
-        twin = next((at for at, other in enumerate(kept) if _same(fact, other)), None)
+        twin = next((at for at, other in enumerate(result) if _same(fact, other)), None)
         if twin is None:
-            kept.append(fact)
-        elif fact.cite and not kept[twin].cite:
-            kept[twin] = replace(kept[twin], cite=fact.cite)
-    return kept
+            result.append(fact)
+        elif fact.cite and not result[twin].cite:
+            result[twin] = replace(result[twin], cite=fact.cite)
+    return result
 
 
 def _same(fact: Fact, earlier: Fact) -> bool:
@@ -200,11 +200,11 @@ def _rarity(term: str, count: int, total: int) -> float:
 
 def asked_kinds(question: str) -> frozenset[str]:
     """Kinds of entities asked for: 'who' asks for a person; empty for an open question."""
-    found: frozenset[str] = frozenset()
+    kinds_asked: frozenset[str] = frozenset()
     for asked, kinds in _ASKED_KINDS:
         if asked.search(question):
-            found |= kinds
-    return found
+            kinds_asked |= kinds
+    return kinds_asked
 
 
 def holds_kind(text: str, kinds: frozenset[str]) -> bool:

@@ -99,12 +99,12 @@ def expression_in(text: str) -> str | None:
     """The arithmetic expression that a text asks for, or None; not dates, versions or hosts."""
     bare = _DATE_LIKE.sub(" ", text[:2_000])
     for match in _EXPRESSION.finditer(bare):
-        found = match.group().strip()
+        expression = match.group().strip()
         alone = bare[: match.start()].strip() == "" and bare[match.end() :].strip() in {"", "="}
-        if _OPERATOR.search(found) and (alone or _ASKS_SUM.search(bare)):
+        if _OPERATOR.search(expression) and (alone or _ASKS_SUM.search(bare)):
             if bare[: match.start()].endswith(("-", "v", ".", ":")):
                 continue
-            return found.replace(",", "")
+            return expression.replace(",", "")
     return None
 
 
@@ -176,12 +176,12 @@ def _sentences_in(text: str) -> Iterator[Fact]:
             return  # It only repeats other artifacts.
         cite = opening["id"]
         text = "\n".join(line[2:] for line in text.splitlines() if line.startswith("| "))
-    said, answer = said_and_answered(text)
-    if listed_options(said):
-        yield Fact(clip_tokens(" ".join(said.split()), _LIST_TOKENS), cite)
+    question, answer = said_and_answered(text)
+    if listed_options(question):
+        yield Fact(clip_tokens(" ".join(question.split()), _LIST_TOKENS), cite)
     else:
-        corrects = is_correction(said)
-        yield from (Fact(item, cite, corrects=corrects) for item in split_sentences(said))
+        corrects = is_correction(question)
+        yield from (Fact(item, cite, corrects=corrects) for item in split_sentences(question))
     # The agent's own earlier answers count less than its inputs.
     yield from (Fact(sentence, cite, weight=0.25) for sentence in split_sentences(answer))
 

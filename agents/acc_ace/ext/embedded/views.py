@@ -162,13 +162,13 @@ _V = TypeVar("_V", bound=Value)
 
 
 def _valid(kind: type[_V], values: Iterable[object]) -> list[_V]:
-    found = []
+    views = []
     for value in values:
         try:
-            found.append(kind.model_validate(value))
+            views.append(kind.model_validate(value))
         except ValidationError:
             continue
-    return found
+    return views
 
 
 def _bullets_in(text: str) -> Iterable[Mapping[str, object]]:

@@ -89,27 +89,27 @@ def limit_of(text: str) -> tuple[Limit | None, str]:
     if _MINOR.search(text) and negated(text):
         return Limit(least=_ADULT, unit="age"), _MINOR.sub(" ", text)
     for pattern, is_most in ((_CAP, True), (_FLOOR, False)):
-        if found := pattern.search(text):
-            return _limit(found, most=is_most, strict=False), _cut(text, found)
+        if match := pattern.search(text):
+            return _limit(match, most=is_most, strict=False), _cut(text, match)
     forbids = negated(text) or bool(_CONSULTS.search(text))
     for pattern, over in ((_OVER, True), (_BELOW, False)):
-        if found := pattern.search(text):
+        if match := pattern.search(text):
             # "Never more than 20" allows 20; "keep it below 200" does not allow 200.
-            limit = _limit(found, most=over == forbids, strict=not forbids)
-            if forbids and "以上" in found.group():
+            limit = _limit(match, most=over == forbids, strict=not forbids)
+            if forbids and "以上" in match.group():
                 limit = Limit(most=limit.most, strict=True, unit=limit.unit)
-            return limit, _cut(text, found)
+            return limit, _cut(text, match)
     return None, text
 
 
 def span_of(text: str) -> tuple[Limit | None, str]:
     """A span of numbers such as 'rooms 1 to 8' and the normalised rule without it."""
-    found = _SPAN.search(text)
-    if found is None:
+    match = _SPAN.search(text)
+    if match is None:
         return None, text
-    words = " ".join(filter(None, (found["noun"], found["after"])))
-    limit = Limit(least=float(found["a"]), most=float(found["b"]), words=words)
-    return limit, _cut(text, found)
+    words = " ".join(filter(None, (match["noun"], match["after"])))
+    limit = Limit(least=float(match["a"]), most=float(match["b"]), words=words)
+    return limit, _cut(text, match)
 
 
 def bounded(limit: Limit, args: Mapping[str, Any], terms: list[Term]) -> tuple[str, float] | None:
@@ -132,8 +132,8 @@ def bounded(limit: Limit, args: Mapping[str, Any], terms: list[Term]) -> tuple[s
     return None
 
 
-def _limit(found: re.Match[str], *, most: bool, strict: bool) -> Limit:
-    parts = found.groupdict()
+def _limit(match: re.Match[str], *, most: bool, strict: bool) -> Limit:
+    parts = match.groupdict()
     number = parts["number"] or parts["j_number"]
     scale = parts["scale"] or parts["j_scale"] or ""
     sign = parts["sign"] or parts["j_sign"] or ""
@@ -141,14 +141,14 @@ def _limit(found: re.Match[str], *, most: bool, strict: bool) -> Limit:
     value = float(number.replace(",", "")) * _SCALES.get(scale, 1.0)
     name = "percent" if scale == "割" else _unit(sign) or _unit(unit)
     if not name and not most:
-        name = "age" if not unit and "under" in found.group() else ""
+        name = "age" if not unit and "under" in match.group() else ""
     return Limit(
         least=None if most else value, most=value if most else None, strict=strict, unit=name
     )
 
 
-def _cut(text: str, found: re.Match[str]) -> str:
-    return f"{text[: found.start()]} {text[found.end() :]}"
+def _cut(text: str, match: re.Match[str]) -> str:
+    return f"{text[: match.start()]} {text[match.end() :]}"
 
 
 class _Words(NamedTuple):
@@ -163,15 +163,15 @@ def _units() -> dict[str, _Words]:
     table: dict[str, _Words] = {}
     for line in _UNITS.strip().splitlines():
         name, _, rest = line.partition(":")
-        said, keys = rest.split("|")
-        table[name] = _Words(frozenset(said.split()), frozenset(map(root_of, keys.split())))
+        words, keys = rest.split("|")
+        table[name] = _Words(frozenset(words.split()), frozenset(map(root_of, keys.split())))
     return table
 
 
-def _unit(said: str) -> str:
+def _unit(text: str) -> str:
     for name, words in _units().items():
         japanese = tuple(word for word in words.said if not word.isascii())
-        if said in words.said or (not said.isascii() and said.startswith(japanese)):
+        if text in words.said or (not text.isascii() and text.startswith(japanese)):
             return name
     return ""
 
@@ -191,5 +191,5 @@ def _number(value: object) -> float | int | None:
         return None
     if isinstance(value, int | float):
         return value
-    found = _AMOUNT.match(value) if isinstance(value, str) else None
-    return float(found[1].replace(",", "")) if found else None
+    match = _AMOUNT.match(value) if isinstance(value, str) else None
+    return float(match[1].replace(",", "")) if match else None

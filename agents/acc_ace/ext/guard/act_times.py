@@ -88,14 +88,14 @@ def window_of(rule: str, at: datetime) -> tuple[Window | None, str]:
 
 def moments(args: Mapping[str, Any], at: datetime) -> list[datetime]:
     """The moments that a call is about: those among its arguments, else now."""
-    found = [moment for value in args.values() if (moment := _moment(value, at)) is not None]
-    return found or [at]
+    times = [moment for value in args.values() if (moment := _moment(value, at)) is not None]
+    return times or [at]
 
 
 def minutes_of(args: Mapping[str, Any], at: datetime) -> list[int]:
     """Times of day among the arguments, in minutes."""
-    found = [_moment(value, at) for value in args.values()]
-    return [moment.hour * 60 + moment.minute for moment in found if moment]
+    times = [_moment(value, at) for value in args.values()]
+    return [moment.hour * 60 + moment.minute for moment in times if moment]
 
 
 def day_named(args: Mapping[str, Any]) -> frozenset[int]:
@@ -147,20 +147,20 @@ def _without_date(text: str) -> str:
 
 
 def _days(text: str) -> tuple[frozenset[int] | None, str]:
-    found: set[int] = set()
+    days: set[int] = set()
     for span in _EN_SPAN.finditer(text):
         first, last = _EN_DAYS.index(span[1]), _EN_DAYS.index(span[2])
-        found.update((first + step) % 7 for step in range((last - first) % 7 + 1))
+        days.update((first + step) % 7 for step in range((last - first) % 7 + 1))
     rest = _EN_SPAN.sub(" ", text)
-    found.update(_EN_DAYS.index(day[1]) for day in _EN_DAY.finditer(rest))
-    found.update(WEEKDAYS.index(day[1]) for day in _JA_DAY.finditer(rest))
+    days.update(_EN_DAYS.index(day[1]) for day in _EN_DAY.finditer(rest))
+    days.update(WEEKDAYS.index(day[1]) for day in _JA_DAY.finditer(rest))
     if _WEEKEND.search(rest):
-        found.update((5, 6))
+        days.update((5, 6))
     if _WEEKDAY.search(rest):
-        found.update(range(5))
+        days.update(range(5))
     for pattern in (_EN_DAY, _JA_DAY, _WEEKEND, _WEEKDAY):
         rest = pattern.sub(" ", rest)
-    return (frozenset(found) if found else None), rest
+    return (frozenset(days) if days else None), rest
 
 
 def _hours(text: str) -> tuple[tuple[int, int] | None, int | None, str]:
@@ -169,14 +169,14 @@ def _hours(text: str) -> tuple[tuple[int, int] | None, int | None, str]:
             rest = f"{text[: span.start()]} {text[span.end() :]}"
             return (_minute(span["a"]), _minute(span["b"])), None, rest
     for pattern, to_end in ((_AFTER, True), (_BEFORE, False)):
-        found = pattern.search(text)
-        if found is not None and _HOUR_MARK.search(found.group()):
-            minute = _minute(found["a"] or found["b"])
+        match = pattern.search(text)
+        if match is not None and _HOUR_MARK.search(match.group()):
+            minute = _minute(match["a"] or match["b"])
             hours = (minute, 24 * 60) if to_end else (0, minute)
             return hours, None, pattern.sub(" ", text)
-    found = _UNTIL.search(text)
-    if found is not None and _HOUR_MARK.search(found.group()):
-        return None, _minute(found["a"] or found["b"]), _UNTIL.sub(" ", text)
+    match = _UNTIL.search(text)
+    if match is not None and _HOUR_MARK.search(match.group()):
+        return None, _minute(match["a"] or match["b"]), _UNTIL.sub(" ", text)
     return None, None, text
 
 

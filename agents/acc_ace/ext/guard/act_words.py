@@ -158,7 +158,7 @@ def terms_of(text: str, rule: str = "") -> list[Term]:
         normalise(word)
         for word in re.findall(r"(?<=[a-z,] )[A-Z][a-z]+|(?<=[A-Z][a-z]{2} )[A-Z][a-z]+", rule)
     }
-    found: list[Term] = []
+    terms: list[Term] = []
     place = False
     runs = list(_RUN.finditer(folded))
     for at, run in enumerate(runs):
@@ -170,16 +170,16 @@ def terms_of(text: str, rule: str = "") -> list[Term]:
                 place = True
             if _carries(bare):
                 here = place or bool(re.match(r"(?:に|で)", rest))
-                found.append(Term(bare, here, bool(re.match(r" [a-z]|の", rest)), bare in names))
+                terms.append(Term(bare, here, bool(re.match(r" [a-z]|の", rest)), bare in names))
         elif noun := _HIRAGANA_NOUN.match(word):
             if at and noun[1] not in _SUFFIXES and not noun[1].endswith(_VERB_ENDS):
-                found.append(Term(noun[1]))
+                terms.append(Term(noun[1]))
         elif not _HIRAGANA.match(word) and word not in _VAGUE:
             mark = _PARTICLE.match(rest)
             particle = mark[0] if mark else ""
             verb = not particle and bool(_OKURIGANA.match(rest))
-            found.append(Term(word, particle in {"に", "で", "へ"}, particle == "の", verb=verb))
-    return found
+            terms.append(Term(word, particle in {"に", "で", "へ"}, particle == "の", verb=verb))
+    return terms
 
 
 _PREPOSITIONS: Final = words_of("in on to into from with for at by of onto as")
@@ -232,7 +232,7 @@ def _names(pattern: str, token: str) -> bool:
 
 
 def _tokens(text: str) -> Iterator[str]:
-    return (found.group().rstrip(".:") for found in re.finditer(r"[\w*./@:-]+", text))
+    return (match.group().rstrip(".:") for match in re.finditer(r"[\w*./@:-]+", text))
 
 
 def _carries(word: str) -> bool:
@@ -249,8 +249,8 @@ def _words(name: str) -> list[str]:
 
 
 def _stems(text: str) -> set[str]:
-    found = set(re.findall(r"[a-z0-9]+", text))
-    return {root_of(word) for word in found} | (found & _REFUSALS)
+    stems = set(re.findall(r"[a-z0-9]+", text))
+    return {root_of(word) for word in stems} | (stems & _REFUSALS)
 
 
 def _flat(args: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

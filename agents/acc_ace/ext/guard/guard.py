@@ -39,11 +39,11 @@ class Breach(NamedTuple):
 
 def conflicts(call: ActCall, pins: Iterable[ConstraintPin], at: datetime) -> list[Breach]:
     """The rules that a call would break; `at` is now, aware, in the user's zone."""
-    said = CallWords(call.name, call.description, call.args)
-    if said.rehearses:
+    act = CallWords(call.name, call.description, call.args)
+    if act.rehearses:
         return []
-    found = ((pin, _broken(pin.text, said, at)) for pin in pins)
-    return [Breach(pin.id, pin.text, why) for pin, why in found if why]
+    reasons = ((pin, _broken(pin.text, act, at)) for pin in pins)
+    return [Breach(pin.id, pin.text, why) for pin, why in reasons if why]
 
 
 _READ_ONLY: Final = lazy_pattern(r"\bread[- ]only\b|読み取り(?:だけ|のみ|専用)|閲覧(?:だけ|のみ)")
@@ -137,27 +137,27 @@ def _beyond(rule: str, text: str, call: CallWords) -> tuple[bool, str]:
     if limit is None:
         return False, ""
     terms = _terms(_ONLY.sub(" ", rest), rule)
-    found = bounded(limit, call.args, terms)
-    if call.reads or found is None or not limit.breaks(found[1]):
+    verdict = bounded(limit, call.args, terms)
+    if call.reads or verdict is None or not limit.breaks(verdict[1]):
         return True, ""
     if terms and not any(call.has(term) for term in terms):
         return True, ""
     named = [term for term in terms if term.is_name or term.proper]
     if any(not call.has(term) for term in named):
         return True, ""
-    return True, f"{found[0]} is {found[1]:g}, beyond the limit"
+    return True, f"{verdict[0]} is {verdict[1]:g}, beyond the limit"
 
 
 def _only(text: str, call: CallWords) -> str:
     """Why a call breaks a rule that names all who may, or all that is allowed."""
     if call.reads:
         return ""
-    if found := _RECEIVES.match(text) or _RECEIVES_JA.match(text):
-        return _goes_elsewhere(found["who"], found["what"], call)
-    found = _USE_ONLY.match(text) or _ARE_ONLY.match(text) or _ONLY_OF.match(text)
-    if found is None or _READ_ONLY.search(text) or span_of(text)[0]:
+    if match := _RECEIVES.match(text) or _RECEIVES_JA.match(text):
+        return _goes_elsewhere(match["who"], match["what"], call)
+    match = _USE_ONLY.match(text) or _ARE_ONLY.match(text) or _ONLY_OF.match(text)
+    if match is None or _READ_ONLY.search(text) or span_of(text)[0]:
         return ""
-    what, only = _terms(found["what"]), _terms(found["only"])
+    what, only = _terms(match["what"]), _terms(match["only"])
     is_other = bool(what and only) and _about(what, call) and not any(map(call.has, only))
     return "it is none of what the rule allows alone" if is_other else ""
 
@@ -212,8 +212,8 @@ def _prohibited(text: str) -> tuple[str | None, list[Term]]:
     """The act that a rule forbids, and what would make it right; None when it forbids none."""
     plain = text
     unless: list[Term] = []
-    if (found := _INSTEAD.search(plain)) is not None:
-        return found["ban"], []
+    if (match := _INSTEAD.search(plain)) is not None:
+        return match["ban"], []
     if _READ_ONLY.search(plain):
         return "change " + _READ_ONLY.sub(" ", re.sub(r"\btreat|\bas\b", " ", plain)), []
     if _LEFT_ALONE.search(plain):
@@ -223,9 +223,9 @@ def _prohibited(text: str) -> tuple[str | None, list[Term]]:
     # "never" and "without" in one rule deny each other only for a count of words.
     if not negated(plain) and not _WITHOUT.search(plain):
         return None, []
-    if (found := _WITHOUT.search(plain)) is not None:
-        unless = _terms(found["en"] or found["ja"] or "")
-        plain = f"{plain[: found.start()]} {plain[found.end() :]}"
+    if (match := _WITHOUT.search(plain)) is not None:
+        unless = _terms(match["en"] or match["ja"] or "")
+        plain = f"{plain[: match.start()]} {plain[match.end() :]}"
     clauses = [part for part in _CLAUSE.split(plain) if part and part.strip()]
     denied = [part for part in clauses if negated(part)] or clauses
     if len(clauses) > 1 and not re.match(r"(?:must|may|can)", denied[-1]):
@@ -269,10 +269,10 @@ def _may_lack(term: Term, terms: Sequence[Term], call: CallWords, *, certain: bo
 
 def undecided(call: ActCall, pins: Iterable[ConstraintPin], at: datetime) -> list[ConstraintPin]:
     """The rules that speak of the call and that the check cannot read as a limit or a ban."""
-    said = CallWords(call.name, call.description, call.args)
-    if said.reads or said.rehearses:
+    act = CallWords(call.name, call.description, call.args)
+    if act.reads or act.rehearses:
         return []
-    return [pin for pin in pins if _speaks_of(pin.text, said) and not _readable(pin.text, said, at)]
+    return [pin for pin in pins if _speaks_of(pin.text, act) and not _readable(pin.text, act, at)]
 
 
 def _speaks_of(rule: str, call: CallWords) -> bool:

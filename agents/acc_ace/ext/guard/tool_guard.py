@@ -70,17 +70,17 @@ class ToolGuard:
         if self._mode == "off" or not pins:
             return None
         call_id, at = context.function_call_id or "", self._container.local_now()
-        found = await self.find(call, pins, record, at=at, call_id=call_id)
-        if found is None:
+        breach = await self.find(call, pins, record, at=at, call_id=call_id)
+        if breach is None:
             return None
         if self._mode == "block" or _runs_as_tool(context):
-            _note(record, context, call, found, GuardVerdict.BLOCKED)
-            return {"error": f"{tool.name} was not run: {_broken(found.conflict)}"}
+            _note(record, context, call, breach, GuardVerdict.BLOCKED)
+            return {"error": f"{tool.name} was not run: {_broken(breach.conflict)}"}
         # ADK would ask the model again, which would call the tool once more.
         context.actions.skip_summarization = True
-        payload = {_RULE: found.conflict.rule_id}
-        context.request_confirmation(hint=_question(call, found.conflict), payload=payload)
-        return {"status": f"{tool.name} waits for confirmation: {_broken(found.conflict)}"}
+        payload = {_RULE: breach.conflict.rule_id}
+        context.request_confirmation(hint=_question(call, breach.conflict), payload=payload)
+        return {"status": f"{tool.name} waits for confirmation: {_broken(breach.conflict)}"}
 
     def _answered(
         self,
@@ -96,8 +96,8 @@ class ToolGuard:
             # A "no" holds even if the rule has been lifted meanwhile.
             text = next((pin.text for pin in pins if pin.id == asked), "(lifted since)")
             conflict = Breach(asked, text, "")
-        elif self._mode != "off" and (found := conflicts(call, pins, self._container.local_now())):
-            conflict = found[0]
+        elif self._mode != "off" and (hits := conflicts(call, pins, self._container.local_now())):
+            conflict = hits[0]
         else:
             return None
         finding = JudgedBreach(conflict, GuardJudge.PERSON)
@@ -117,8 +117,8 @@ class ToolGuard:
         call_id: str = "",
     ) -> JudgedBreach | None:
         """The rule that the call breaks: by the check, else by the model, else as a precaution."""
-        if found := conflicts(call, pins, at):
-            return JudgedBreach(found[0], GuardJudge.CHECK)
+        if breaches := conflicts(call, pins, at):
+            return JudgedBreach(breaches[0], GuardJudge.CHECK)
         verdict = await self._judged(call, pins, record, at) if self._judge else None
         if verdict is not None and verdict.conflict is not None:
             pin = next((pin for pin in pins if pin.id == verdict.rule_id), None)
@@ -180,17 +180,17 @@ def _note(
     record: TurnRecord,
     context: ToolContext,
     call: ActCall,
-    found: JudgedBreach,
+    breach: JudgedBreach,
     verdict: GuardVerdict,
 ) -> None:
     record.tools.guarded.append(
         GuardDecision(
             call_id=context.function_call_id or "",
             tool=call.name,
-            rule_id=found.conflict.rule_id,
+            rule_id=breach.conflict.rule_id,
             verdict=verdict,
-            by=found.by,
-            why=found.conflict.why,
+            by=breach.by,
+            why=breach.conflict.why,
         )
     )
 

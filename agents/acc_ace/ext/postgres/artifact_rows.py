@@ -200,8 +200,8 @@ class PostgresArtifactRows:
     def documents_of(self, tenant: TenantTotals, artifact_ids: Sequence[str]) -> list[Document]:
         """The visible documents with these ids, in the same order."""
         documents = self._documents(_BY_ID, {"tenant": tenant.id, "names": list(artifact_ids)})
-        found = {document.artifact_id: document for document in documents}
-        return [found[name] for name in artifact_ids if name in found]
+        by_id = {document.artifact_id: document for document in documents}
+        return [by_id[name] for name in artifact_ids if name in by_id]
 
     def neighbours(
         self, tenant: TenantTotals, leads: Sequence[Document], *, before: float

@@ -100,12 +100,12 @@ def _count(
 
 def _lexemes(tenant_id: int, terms: str) -> list[str]:
     """The distinct terms of a document as indexed."""
-    found: list[str] = []
+    lexemes: list[str] = []
     room = _MAX_LEXEME_BYTES
     for term in dict.fromkeys(terms.split()):
         lexeme = prefixed(tenant_id, term)
         room -= len(lexeme.encode())
         if room < 0:
             break
-        found.append(lexeme)
-    return found
+        lexemes.append(lexeme)
+    return lexemes

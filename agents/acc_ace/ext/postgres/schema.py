@@ -132,9 +132,9 @@ def _first_line(error: psycopg.Error) -> str:
 
 
 def _create(connection: Connection, server: str) -> None:
-    found = _version(connection)
-    if found:
-        check_version(found, server, "ACC_ACE_DATABASE_URL")
+    version = _version(connection)
+    if version:
+        check_version(version, server, "ACC_ACE_DATABASE_URL")
         return
     _create_schema(connection, server)
     connection.execute(baseline("postgres").encode())

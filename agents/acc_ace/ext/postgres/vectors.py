@@ -250,17 +250,17 @@ def _number(connection: Connection, name: str, dimension: int) -> int:
 def _keep(
     connection: Connection, item: Embedded, model: int, tables: Sequence[str], table: str
 ) -> None:
-    found = connection.execute(
+    row = connection.execute(
         "UPDATE artifact_embeddings SET model = %s WHERE artifact = %s RETURNING tenant",
         (model, item.row),
     ).fetchone()
-    if found is None:
+    if row is None:
         return
     for other in tables:
         connection.execute(_DELETE.format(table=other).encode(), ([item.row],))
     for vector in item.vectors:
         connection.execute(
-            _INSERT.format(table=table).encode(), (item.row, found[0], model, _text(vector))
+            _INSERT.format(table=table).encode(), (item.row, row[0], model, _text(vector))
         )
 
 
@@ -286,6 +286,6 @@ def _unembedded(connection: Connection, row: int, body: str) -> Unembedded:
     artifact = decode(Artifact, body, what="artifact to embed")
     if artifact.turn is None or artifact.kind is ArtifactKind.TOOL_RESULT:
         return Unembedded(row, artifact.content, "")
-    found = connection.execute(_BEFORE, (row,)).fetchone()
-    before = decode(Artifact, found[0], what="artifact before").content if found else ""
+    record = connection.execute(_BEFORE, (row,)).fetchone()
+    before = decode(Artifact, record[0], what="artifact before").content if record else ""
     return Unembedded(row, artifact.content, before)

@@ -50,8 +50,8 @@ class _SqliteSearch:
         if model is None:
             return None
         self._vectors.refresh(rows.connection, tenant.id, model, dimension)
-        kept = self._vectors.kept(rows.connection, tenant.id, model, lexical)
-        return Prefetch(model, frozenset(lexical), kept)
+        vectors = self._vectors.kept(rows.connection, tenant.id, model, lexical)
+        return Prefetch(model, frozenset(lexical), vectors)
 
     def nearest(
         self, rows: SqliteArtifactRows, query: DenseQuery, times: Times, *, limit: int
@@ -60,13 +60,13 @@ class _SqliteSearch:
         near = self._vectors.search(rows.connection, query.tenant.id, query.model, query.vector)
         # Hundreds of candidates, read in batches until enough are visible.
         candidates = list(near)
-        found: dict[int, Document] = {}
+        documents: dict[int, Document] = {}
         for start in range(0, len(candidates), limit):
             some = candidates[start : start + limit]
-            found |= rows.documents_of(query.tenant, some, before=times.end)
-            if len(found) >= limit:
+            documents |= rows.documents_of(query.tenant, some, before=times.end)
+            if len(documents) >= limit:
                 break
-        nearest = dict(islice(found.items(), limit))
+        nearest = dict(islice(documents.items(), limit))
         cosines = {document.artifact_id: near[row] for row, document in nearest.items()}
         return Nearest(list(nearest.values()), cosines)
 
@@ -82,8 +82,8 @@ class _SqliteSearch:
         if prepared is None or prepared.model != model:
             prepared = Prefetch(model, frozenset(), [])
         others = [name for name in artifact_ids if name not in prepared.artifact_ids]
-        kept = [*prepared.kept, *self._vectors.kept(rows.connection, tenant, model, others)]
-        return self._vectors.cosines(tenant, model, query.vector, kept)
+        vectors = [*prepared.kept, *self._vectors.kept(rows.connection, tenant, model, others)]
+        return self._vectors.cosines(tenant, model, query.vector, vectors)
 
     def forget(self, tenant_id: int) -> None:
         """Drop a tenant's cached data."""

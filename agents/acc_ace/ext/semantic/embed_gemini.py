@@ -40,10 +40,10 @@ class GeminiEmbedder:
     async def passages(self, texts: Sequence[str]) -> list[Vector]:
         """The vectors of texts, at most BATCH a call; one a call on Vertex AI, which takes one."""
         size = 1 if google_credentials() == "vertex" else BATCH
-        found: list[Vector] = []
+        vectors: list[Vector] = []
         for first in range(0, len(texts), size):
-            found += await self._embed(texts[first : first + size], "RETRIEVAL_DOCUMENT")
-        return found
+            vectors += await self._embed(texts[first : first + size], "RETRIEVAL_DOCUMENT")
+        return vectors
 
     async def close(self) -> None:
         """Nothing is held between calls."""

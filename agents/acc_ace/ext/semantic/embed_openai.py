@@ -66,10 +66,10 @@ class OpenAIEmbedder:
 
     async def passages(self, texts: Sequence[str]) -> list[Vector]:
         """The vectors of texts, at most BATCH a call."""
-        found: list[Vector] = []
+        vectors: list[Vector] = []
         for first in range(0, len(texts), BATCH):
-            found += await self._embed(texts[first : first + BATCH], self._passage_prefix)
-        return found
+            vectors += await self._embed(texts[first : first + BATCH], self._passage_prefix)
+        return vectors
 
     async def close(self) -> None:
         """Nothing is held between calls."""

@@ -53,18 +53,18 @@ def _vector(passage: Passage, vectors: Iterator[Vector]) -> Vector:
 
 async def _one_by_one(embedder: Embedder, batch: Sequence[Unembedded]) -> Batch:
     single = _SingleTexts(embedder)
-    found: list[Embedded] = []
+    embedded: list[Embedded] = []
     failed: dict[int, EmbedderError] = {}
     for item in batch:
         try:
-            found.append(await single.embedded(item))
+            embedded.append(await single.embedded(item))
         except EmbedderError as error:
             # Earlier successes prove nothing: it may have started to fail since.
             if not await single.takes_probe():
-                return Batch(found, failed, error)
+                return Batch(embedded, failed, error)
             _log.warning("artifact_put_off row=%d %s", item.row, error)
             failed[item.row] = error
-    return Batch(found, failed)
+    return Batch(embedded, failed)
 
 
 class _SingleTexts:

@@ -92,11 +92,11 @@ class ResilientEmbedder:
 
     async def passages(self, texts: Sequence[str]) -> list[Vector]:
         """The vectors of texts."""
-        found: list[Vector] = []
-        while len(found) < len(texts):
-            rest = texts[len(found) :]
-            found += await self._persist(partial(self._some, rest))
-        return found
+        vectors: list[Vector] = []
+        while len(vectors) < len(texts):
+            rest = texts[len(vectors) :]
+            vectors += await self._persist(partial(self._some, rest))
+        return vectors
 
     async def close(self) -> None:
         """Close the embedder."""

@@ -132,8 +132,8 @@ class SqliteVectors:
         loaded = self._refreshed(connection, tenant, model, len(query))
         count = min(max(loaded.signs.size // 200, _MIN_RESCORED), _MAX_RESCORED)
         rows = sorted(loaded.signs.nearest(floats(query), count))
-        found = connection.execute(_OF_ROWS, (json.dumps(rows), model)).fetchall()
-        return _best(found[::-1], query, loaded.signs.mean)
+        records = connection.execute(_OF_ROWS, (json.dumps(rows), model)).fetchall()
+        return _best(records[::-1], query, loaded.signs.mean)
 
     def kept(
         self,
@@ -147,14 +147,14 @@ class SqliteVectors:
         return connection.execute(_OF_ARTIFACTS, values).fetchall()
 
     def cosines(
-        self, tenant: int, model: int, query: Vector, kept: Sequence[KeptVector]
+        self, tenant: int, model: int, query: Vector, vectors: Sequence[KeptVector]
     ) -> dict[str, float]:
         """The cosine of each artifact with a vector; call after `search`, on the same thread.
 
         Empty for a tenant erased since the search started.
         """
         loaded = self._loaded.get((tenant, model))
-        return _best(kept, query, loaded.signs.mean) if loaded else {}
+        return _best(vectors, query, loaded.signs.mean) if loaded else {}
 
     def refresh(
         self, connection: sqlite3.Connection, tenant: int, model: int, dimension: int
@@ -275,16 +275,16 @@ def _count(connection: sqlite3.Connection, tenant: int, model: int) -> int:
     return row[0] if row else 0
 
 
-def _best(found: Sequence[tuple[_Key, bytes]], query: Vector, mean: Floats) -> dict[_Key, float]:
+def _best(rows: Sequence[tuple[_Key, bytes]], query: Vector, mean: Floats) -> dict[_Key, float]:
     """The best cosine of each artifact over its chunks, best first; ties keep their order."""
-    if not found:
+    if not rows:
         return {}
-    vectors = decode_float16([blob for _, blob in found], len(query))
+    vectors = decode_float16([blob for _, blob in rows], len(query))
     cosines = centred_cosines(floats(query), vectors, mean)
     best: dict[_Key, float] = {}
     # Cosines of equal vectors differ in the last digits, by their position in the matrix.
     for at in np.argsort(-cosines.round(6), kind="stable").tolist():
-        best.setdefault(found[at][0], float(cosines[at]))
+        best.setdefault(rows[at][0], float(cosines[at]))
     return best
 
 
@@ -308,7 +308,7 @@ def _unembedded(connection: sqlite3.Connection, row: int, body: str) -> Unembedd
     artifact = decode(Artifact, body, what="artifact to embed")
     before = ""
     if artifact.turn is not None and artifact.kind is not ArtifactKind.TOOL_RESULT:
-        found = connection.execute(
+        record = connection.execute(
             "SELECT other.body FROM artifacts JOIN artifacts AS other "
             "ON other.tenant = artifacts.tenant AND other.session = artifacts.session "
             "AND other.kind = artifacts.kind AND other.retired = 0 "
@@ -316,5 +316,5 @@ def _unembedded(connection: sqlite3.Connection, row: int, body: str) -> Unembedd
             "WHERE artifacts.id = ? ORDER BY other.turn DESC, other.id DESC LIMIT 1",
             (row,),
         ).fetchone()
-        before = decode(Artifact, found[0], what="artifact before").content if found else ""
+        before = decode(Artifact, record[0], what="artifact before").content if record else ""
     return Unembedded(row, artifact.content, before)

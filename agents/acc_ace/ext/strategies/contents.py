@@ -32,8 +32,8 @@ def _text(message: Message) -> list[types.Part]:
     if not message.content:
         return []
     if message.role is MessageRole.USER and not message.authority.may_rule:
-        said = {"text": message.content, "authority": message.authority}
-        return [types.Part(text=write_input("earlier_input", said))]
+        fields = {"text": message.content, "authority": message.authority}
+        return [types.Part(text=write_input("earlier_input", fields))]
     return [types.Part(text=message.content)]
 
 

@@ -35,8 +35,8 @@ async def summarised(
     system, earlier, last = parted(messages)
     if not earlier or sum(map(count, messages)) <= budget:
         return list(messages)
-    start, kept = len(earlier), sum(map(count, last))
-    while start > 1 and (kept := kept + sum(map(count, earlier[start - 1]))) <= _KEEP * budget:
+    start, tail = len(earlier), sum(map(count, last))
+    while start > 1 and (tail := tail + sum(map(count, earlier[start - 1]))) <= _KEEP * budget:
         start -= 1
     old = flat(earlier[:start])
     known = next((item.content or "" for item in system if item.id == SUMMARY_ID), "")

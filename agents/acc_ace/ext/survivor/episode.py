@@ -241,8 +241,8 @@ class LiveEpisode:
         """What the tick's evidence says: objective, reflection, and the line that rebuilds it."""
         made = " ".join(map(_mark, self.last.records))
         settings = f"threshold {self.threshold:.2f}; exploration {self.exploration:.2f}"
-        said = f"{one_line(plan.objective)}\n{one_line(plan.reflection)}"
-        return f"{said}\nsteps: {made}; {settings}"
+        text = f"{one_line(plan.objective)}\n{one_line(plan.reflection)}"
+        return f"{text}\nsteps: {made}; {settings}"
 
     def replay(self, committed: Iterable[str]) -> Iterator[Tick]:
         """Live committed ticks again, from their texts, oldest first.
@@ -250,15 +250,15 @@ class LiveEpisode:
         Raises InputError where they do not fit this world, and what the world raises.
         """
         for text in committed:
-            found = _STEPS.search(text)
-            if found is None or self.is_over:
+            match = _STEPS.search(text)
+            if match is None or self.is_over:
                 raise InputError(
                     f"tick {self.ticks + 1} cannot be lived again: "
-                    f"{'the life is over before it' if found else 'its text names no steps'}; "
+                    f"{'the life is over before it' if match else 'its text names no steps'}; "
                     "the world's code has changed since"
                 )
-            self._set({}, float(found[2]), float(found[3]))
-            yield self.close_tick([self._again(*mark) for mark in _STEP.findall(found[1])])
+            self._set({}, float(match[2]), float(match[3]))
+            yield self.close_tick([self._again(*mark) for mark in _STEP.findall(match[1])])
 
     def _again(self, evaded: str, mark: str, danger: str) -> StepRecord:
         if mark in _NOT_MADE:

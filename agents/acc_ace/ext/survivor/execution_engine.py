@@ -138,9 +138,9 @@ class ExecutionEngine:
             self._record(wanted, "failed", why)
             return "failed"
         self._left -= 1
-        said = {"wanted": wanted, "why": evaded, "danger": danger}
+        values = {"wanted": wanted, "why": evaded, "danger": danger}
         status: StepStatus = "evaded" if evaded else "done"
-        self._records.append(made.model_copy(update={**said, "status": status}))
+        self._records.append(made.model_copy(update={**values, "status": status}))
         return self._risk(made, before)
 
     def _risk(self, made: StepRecord, before: Outlook) -> Flag:

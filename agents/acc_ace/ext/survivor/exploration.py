@@ -137,12 +137,12 @@ class ExplorationMap:
 
     def ripe(self) -> dict[str, list[tuple[int, Cell]]]:
         """Of each kind the places that are ripe when reached, with their distances in steps."""
-        found: dict[str, list[tuple[int, Cell]]] = {}
+        fields: dict[str, list[tuple[int, Cell]]] = {}
         for cell, (kind, ripe) in self._places.items():
             far = apart(cell, self.place)
             if ripe <= self.step + far:
-                found.setdefault(kind, []).append((far, cell))
-        return {kind: sorted(cells) for kind, cells in found.items()}
+                fields.setdefault(kind, []).append((far, cell))
+        return {kind: sorted(cells) for kind, cells in fields.items()}
 
 
 def outlook(
@@ -233,7 +233,7 @@ class Ways:
 
     def _explore(self) -> Collection[Cell]:
         """Find all ways; returns the cells beside ground out of sight."""
-        terrain, found = self._terrain, self.found
+        terrain, ways = self._terrain, self.found
         span = range(-CHASED, CHASED + 1)
         near = [(row + s, col + e) for row, col in self._threats for s, e in product(span, span)]
         perils = {cell: self.peril(cell) for cell in near}
@@ -242,14 +242,14 @@ class Ways:
         queue = [(0, 0, (0, 0), (0, 0), "")]
         while queue:
             cost, time, cell, before, direction = heappop(queue)
-            if cell in found:
+            if cell in ways:
                 continue
-            found[cell] = Way(cost, time, before, direction)
+            ways[cell] = Way(cost, time, before, direction)
             time += 1
             for name in MOVES:
                 onto = beside(cell, name)
                 price = prices.get(onto)
-                if price is None or onto in found:
+                if price is None or onto in ways:
                     if onto not in terrain:
                         rim[cell] = None
                     continue

@@ -115,12 +115,12 @@ class Fear:
             (cell, kind, WINDOW if cell in outlook.approaching else 1)
             for cell, kind in outlook.creatures.items()
         ]
-        found: dict[str, Danger] = {}
+        by_name: dict[str, Danger] = {}
         for cell, kind, reach in sorted(met, key=lambda each: (apart(each[0]), each)):
             harm = self.harm(kind, beliefs)
-            if (harm > 0.5 or self._harms[kind]) and kind not in found:
-                found[kind] = Danger(kind, cell, harm, apart(cell) <= reach)
-        return tuple(sorted(found.values(), key=lambda each: (not each.is_near, -each.harm)))
+            if (harm > 0.5 or self._harms[kind]) and kind not in by_name:
+                by_name[kind] = Danger(kind, cell, harm, apart(cell) <= reach)
+        return tuple(sorted(by_name.values(), key=lambda each: (not each.is_near, -each.harm)))
 
     def _learn(self, features: NDArray[np.float64], *, harmed: bool) -> None:
         p = _sigmoid(float(self.weights @ features))
@@ -208,7 +208,7 @@ def effect_of(record: StepRecord) -> Nature | None:
     if caused and record.life < 0:
         return Nature.DANGER
     gained = (nature for part, nature in GAINS.items() if getattr(record, part) > 0)
-    return next((found for found in gained if caused or found is not Nature.REMEDY), None)
+    return next((effect for effect in gained if caused or effect is not Nature.REMEDY), None)
 
 
 def is_damaged(record: StepRecord) -> bool:

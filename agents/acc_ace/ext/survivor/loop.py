@@ -356,12 +356,12 @@ def _summary(episode: LiveEpisode) -> str:
     """A meta note: the end, and what changed of policy or should be said more of by prompts."""
     end = f"died of {episode.died_of}" if episode.died_of else "lived to the end"
     moved = f"danger threshold {episode.wanted or 0:.2f} to {episode.threshold:.2f}"
-    said = [f"{end} after {episode.steps} steps", moved]
+    parts = [f"{end} after {episode.steps} steps", moved]
     often = [each for each in episode.memory.entries() if each.log == "alert" and each.count > 1]
     if often:
         repeated = ", ".join(f"{each.about} {each.count} times" for each in often[:_BRIEF])
-        said.append(f"say more of {repeated}")
-    return "; ".join(said)
+        parts.append(f"say more of {repeated}")
+    return "; ".join(parts)
 
 
 async def _committed(container: Container, key: SessionKey) -> list[Interaction]:

@@ -91,20 +91,20 @@ class MemoryManager:
         """Take what the thinker warns of and wants to explore; what was felt stays as it is."""
         for update in plan.alert_updates[:MOST_SAID]:
             cause = one_line(update.cause).casefold().replace(":", " ")[:_ABOUT_CHARS].strip()
-            said = ", ".join(filter(None, (update.avoidance, update.condition)))
+            text = ", ".join(filter(None, (update.avoidance, update.condition)))
             if cause and f"alert:{cause}" not in self._entries:
-                self._warn(cause, clip_tokens(one_line(said), _SAID_TOKENS) or "beware")
+                self._warn(cause, clip_tokens(one_line(text), _SAID_TOKENS) or "beware")
         self._wanted = clip_tokens(one_line(" ".join(plan.exploration_priorities)), _WANTED_TOKENS)
 
     def _warn(self, cause: str, text: str) -> None:
-        said = {
+        texts = {
             entry.about: name
             for name, entry in self._entries.items()
             if name.startswith("alert:said-")
         }
-        name = said.get(cause, f"alert:said-{self._warned % MOST_SAID}")
-        self._warned += cause not in said
-        count = self._entries[name].count + 1 if cause in said else 1
+        name = texts.get(cause, f"alert:said-{self._warned % MOST_SAID}")
+        self._warned += cause not in texts
+        count = self._entries[name].count + 1 if cause in texts else 1
         self._put("alert", cause, text, count, name=name)
 
     async def restore(self, container: Container) -> None:
@@ -112,8 +112,8 @@ class MemoryManager:
         for slot in range(MOST_SAID):
             name = f"alert:said-{slot}"
             if text := await self._stored(container, name):
-                cause, _, said = text.partition(": ")
-                self._put("alert", cause, said, name=name)
+                cause, _, text_of_cause = text.partition(": ")
+                self._put("alert", cause, text_of_cause, name=name)
                 self._warned = slot + 1
         ground = await self._stored(container, _UNEXPLORED)
         if wanted := ground.partition(_NEXT)[2]:
@@ -123,8 +123,8 @@ class MemoryManager:
         self._changed.clear()
 
     async def _stored(self, container: Container, name: str) -> str:
-        found = await container.artifacts.get(self._key.tenant, self._id(name))
-        return found.content if found else ""
+        artifact = await container.artifacts.get(self._key.tenant, self._id(name))
+        return artifact.content if artifact else ""
 
     def take(self, at: datetime) -> list[Artifact]:
         """The artifacts of the entries that changed since the last time."""

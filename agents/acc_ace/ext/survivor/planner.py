@@ -118,11 +118,11 @@ class _Moment:
 
     def _safe(self) -> Cell | None:
         """The nearest safe cell that is known."""
-        outlook, found = self.outlook, self.ways.found
+        outlook, ways = self.outlook, self.ways.found
         if outlook.is_safe:
             return (0, 0)
-        seen = [cell for cell, code in outlook.terrain.items() if code == "safe" and cell in found]
-        return min(seen, key=lambda cell: (found[cell].cost, cell), default=outlook.safe)
+        seen = [cell for cell, code in outlook.terrain.items() if code == "safe" and cell in ways]
+        return min(seen, key=lambda cell: (ways[cell].cost, cell), default=outlook.safe)
 
     def nature(self, kind: str) -> Nature | str | None:
         """What a kind is believed to be."""

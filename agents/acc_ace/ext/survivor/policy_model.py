@@ -125,10 +125,10 @@ def stances(text: str) -> Iterator[tuple[str, Held]]:
     """What a lesson says of kinds, in numbers or in words; each sentence is about the first."""
     yield from felt(text)
     for name, sentence in _subjects(text):
-        said = [held for held, words in _WORDS if words.search(sentence)]
-        if said and not _CHANGE.search(sentence):
-            is_denied = said[0] in GAINS.values() and negated(sentence)
-            yield _of(name, Nature.DANGER if is_denied else said[0])
+        natures = [held for held, words in _WORDS if words.search(sentence)]
+        if natures and not _CHANGE.search(sentence):
+            is_denied = natures[0] in GAINS.values() and negated(sentence)
+            yield _of(name, Nature.DANGER if is_denied else natures[0])
 
 
 def _subjects(text: str) -> Iterator[tuple[str, str]]:

@@ -112,10 +112,10 @@ def _ticks(run: Path, *, episode: int, tick: int) -> list[LoopSnapshot]:
         with run.open("rb") as lines:
             if episode <= 0 and tick <= 0:
                 lines.seek(max(0, os.fstat(lines.fileno()).st_size - _TAIL))
-            found = deque((line for line in lines if wanted.search(line[:500])), _CANDIDATES)
+            newest = deque((line for line in lines if wanted.search(line[:500])), _CANDIDATES)
     except OSError as error:
         raise StoreError(f"{run} cannot be read: {error.strerror}") from error
-    return list(_snapshots(reversed(found)))
+    return list(_snapshots(reversed(newest)))
 
 
 def _snapshots(lines: Iterable[bytes]) -> Iterator[LoopSnapshot]:

@@ -146,7 +146,7 @@ class RewardSynthesizer:
     def _warnings(self, body: Body) -> tuple[str, ...]:
         share, averages = shares(body), self._averages
         low = [name for name, left in share.items() if left <= _LOW]
-        found = {
+        warnings = {
             f"low {' and '.join(low)}: survival comes before exploring": bool(low),
             "damage came without an alarm: the threshold may be too high": self._surprised,
             "false alarms cost more than defence brings: the threshold may be too low": (
@@ -156,7 +156,7 @@ class RewardSynthesizer:
                 min(share.values()) >= _WELL and self._recent_bits < _DULL
             ),
         }
-        return tuple(text for text, is_true in found.items() if is_true)
+        return tuple(text for text, is_true in warnings.items() if is_true)
 
 
 def _moved(average: float, value: float) -> float:
@@ -181,7 +181,7 @@ def report(
     """
     # Where they are stands in the slots; recall needs their names.
     kinds = list(dict.fromkeys(sight.partition(" ")[0] for sight in sights(after)))
-    said = {
+    values = {
         f"result of tick {tick}": _rewards(board) if tick else "a life begins",
         "steps": ", ".join(_runs(each.done for each in records if each.done)),
         "damage": "; ".join(_damage(each) for each in records if is_damaged(each)),
@@ -194,8 +194,8 @@ def report(
         SIGNS: " ".join(f'"{text}"' for text in _clipped(signs, _MOST_SIGNS, _SIGN_TOKENS)),
     }
     if tick:
-        said |= {name: said[name] or "none" for name in ("damage", "failures")}
-    return "\n".join(f"{name}: {text}" for name, text in said.items() if text)
+        values |= {name: values[name] or "none" for name in ("damage", "failures")}
+    return "\n".join(f"{name}: {text}" for name, text in values.items() if text)
 
 
 def _rewards(board: Scoreboard) -> str:

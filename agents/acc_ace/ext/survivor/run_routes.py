@@ -60,7 +60,7 @@ async def series(context: Context, user: User, *, run: RunName) -> Series:
 
 def _series(path: Path, stride: int) -> Series:
     names = ("life", "food", "water", *_SERIES, "reward", "score", "episode")
-    found = Series(n=[], values={name: [] for name in names})
+    result = Series(n=[], values={name: [] for name in names})
     with path.open(encoding="utf-8") as file:
         for number, line in islice(enumerate(file, start=1), 0, None, stride):
             try:
@@ -73,10 +73,10 @@ def _series(path: Path, stride: int) -> Series:
                 *(getattr(tick, name) for name in _SERIES),
                 *(board.total, board.score, tick.episode),
             )
-            found.n.append(number)
+            result.n.append(number)
             for name, value in zip(names, row, strict=True):
-                found.values[name].append(value)
-    return found
+                result.values[name].append(value)
+    return result
 
 
 @router.get("/survivor/settings", summary="Read settings", responses=documented(401, 403, 409))

@@ -81,8 +81,8 @@ def read(text: str) -> Outlook:
     default. Raises InputError when there is no basic state.
     """
     block = _BLOCK.search(text)
-    found = dict(_SLOT_LINE.findall(block[0] if block else ""))
-    lines = {name: found.get(name, "") for name in SLOTS}
+    slots = dict(_SLOT_LINE.findall(block[0] if block else ""))
+    lines = {name: slots.get(name, "") for name in SLOTS}
     life = _pair(lines[BASIC], "life")
     if block is None or life is None:
         raise InputError("the text has no basic state such as 'basic state: life 7/12'")
@@ -220,8 +220,8 @@ _LIGHT: Final = re.compile(r"\b(day|night), (\d{1,6}) steps left")
 
 
 def _terrain(text: str) -> dict[Cell, str]:
-    found = _ROWS.search(text)
-    rows = found["rows"].split() if found else []
+    match = _ROWS.search(text)
+    rows = match["rows"].split() if match else []
     middle = len(rows) // 2
     return {
         (row - middle, column - middle): _TERRAIN[symbol]
@@ -240,15 +240,15 @@ def _cell(way: str) -> Cell:
 
 
 def _way_to(name: str, items: str) -> Cell | None:
-    found = re.search(rf"\b{name} ({_WAY})(?=;|$)", items)
-    return _cell(found[1]) if found else None
+    match = re.search(rf"\b{name} ({_WAY})(?=;|$)", items)
+    return _cell(match[1]) if match else None
 
 
 def _pair(items: str, name: str) -> tuple[int, int] | None:
-    found = re.search(rf"\b{name} (\d{{1,6}})/([1-9]\d{{0,5}})\b", items)
-    return (int(found[1]), int(found[2])) if found else None
+    match = re.search(rf"\b{name} (\d{{1,6}})/([1-9]\d{{0,5}})\b", items)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _number(items: str, name: str, default: float) -> float:
-    found = re.search(rf"\b{name} (\d{{1,6}}(?:\.\d+)?)\b", items)
-    return float(found[1]) if found else default
+    match = re.search(rf"\b{name} (\d{{1,6}}(?:\.\d+)?)\b", items)
+    return float(match[1]) if match else default

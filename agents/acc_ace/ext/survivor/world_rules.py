@@ -196,13 +196,13 @@ def _ground(draw: np.random.Generator, sizes: Sizes) -> tuple[Codes, Cell]:
 
 
 def _reachable(terrain: Codes, start: Cell) -> list[Cell]:
-    found, seen = [start], {start}
-    for at in found:
+    cells, seen = [start], {start}
+    for at in cells:
         for cell in (beside(at, way) for way in MOVES):
             if cell not in seen and terrain[cell] not in (ROCK, LAVA):
                 seen.add(cell)
-                found.append(cell)
-    return found
+                cells.append(cell)
+    return cells
 
 
 def apart(cell: Cell, other: Cell = (0, 0)) -> int:

@@ -115,7 +115,7 @@ class TurnView(BaseModel):
     @classmethod
     def of(cls, turn: Interaction, cost: CostOfTurn | None) -> Self:
         """The public view of a turn as it was kept."""
-        said, notes = turn.input, "\n\n" + "\n".join(turn.notes)
+        text, notes = turn.input, "\n\n" + "\n".join(turn.notes)
         answer = turn.decision.final_answer if turn.decision else ""
         return cls(
             id=turn.invocation_id,
@@ -123,9 +123,9 @@ class TurnView(BaseModel):
             at=turn.created_at,
             outcome=turn.outcome,
             input=InputView(
-                text=_cut(said.text, TEXT_CHARS),
-                authority=said.authority,
-                attachments=[_cut(given.source, TOOL_CHARS) for given in said.attachments],
+                text=_cut(text.text, TEXT_CHARS),
+                authority=text.authority,
+                attachments=[_cut(given.source, TOOL_CHARS) for given in text.attachments],
             ),
             answer=_cut(answer.removesuffix(notes), TEXT_CHARS),
             notes=turn.notes,

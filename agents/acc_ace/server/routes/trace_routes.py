@@ -100,18 +100,18 @@ async def read_recall(context: Context, key: Key, turn: Turn) -> TurnRecall:
 @router.get("/state", summary="Read the state after", responses=documented(401, 403, 404, 503))
 async def read_state_after(context: Context, key: Key, turn: Turn) -> Version:
     """The state after the turn, with what the turn changed."""
-    found = await committed_turn(context.container, key, turn)
-    entry = await context.container.journal.get(key, found.ccs_version)
+    interaction = await committed_turn(context.container, key, turn)
+    entry = await context.container.journal.get(key, interaction.ccs_version)
     if entry is None:
-        raise NotFoundError(f"session '{key.session}' has no version {found.ccs_version}")
+        raise NotFoundError(f"session '{key.session}' has no version {interaction.ccs_version}")
     return Version.of(entry)
 
 
 async def _trace(context: ServerContext, key: SessionKey, turn: int) -> TurnTrace:
-    found = await context.container.traces.of_turn(key, turn)
-    if not found:
+    traces = await context.container.traces.of_turn(key, turn)
+    if not traces:
         raise NotFoundError(
             f"nothing is kept of what models saw in turn {turn} of session '{key.session}': it is "
             "for the newest 50 turns, with ACC_ACE_KEEP_REQUESTS"
         )
-    return joined(found)
+    return joined(traces)

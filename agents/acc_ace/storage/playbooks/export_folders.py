@@ -38,16 +38,16 @@ def directories_of(root: Path, tenant: Tenant) -> list[str]:
 def _names_of(root: Path, scope: PlaybookScope) -> list[str]:
     """The names of a playbook and of its branches that have files."""
     main = name_of(scope)
-    found = {
+    names = {
         path.name for part in ("current", "deltas", "archive") for path in root.glob(f"{part}/*")
     }
-    return sorted(name for name in found if name == main or name.startswith(f"{main}@"))
+    return sorted(name for name in names if name == main or name.startswith(f"{main}@"))
 
 
 def count_files(root: Path, scope: PlaybookScope) -> int:
     """The exported files of a playbook; 0 where none are exported."""
-    found = root.glob(f"*/{glob.escape(name_of(scope))}/*")
-    return sum(path.is_file() for path in found)
+    files = root.glob(f"*/{glob.escape(name_of(scope))}/*")
+    return sum(path.is_file() for path in files)
 
 
 def remove_files(root: Path, names: Iterable[str]) -> int:
@@ -76,8 +76,8 @@ class ErasedPlaybookFiles:
     async def apps(self, user: str) -> set[str]:
         """The apps in which this user's playbook has files."""
         own = f"+{part(user)}"
-        found = {path.name.partition("@")[0] for path in self._root.glob("*/*")}
-        return {unquote(name.removesuffix(own)) for name in found if name.endswith(own)}
+        names = {path.name.partition("@")[0] for path in self._root.glob("*/*")}
+        return {unquote(name.removesuffix(own)) for name in names if name.endswith(own)}
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
         """Remove the files of the user's own and of shared playbooks; return how many there were.

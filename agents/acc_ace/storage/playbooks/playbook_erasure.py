@@ -40,13 +40,13 @@ def erase_user(rows: Rows, tenant: Tenant, *, at: datetime) -> int:
 
 def _erase_own(rows: Rows, tenant: Tenant) -> int:
     own = (tenant.app, tenant.user)
-    found = rows.all(
+    records = rows.all(
         "SELECT count(*) FROM playbook_deltas WHERE playbook IN "
         "(SELECT id FROM playbooks WHERE app = ? AND NOT shared AND user_id = ?)",
         own,
     )
     rows.run("DELETE FROM playbooks WHERE app = ? AND NOT shared AND user_id = ?", own)
-    return int(found[0][0])
+    return int(records[0][0])
 
 
 def _erase_log(rows: Rows, playbook_id: int, user: str) -> int:
@@ -106,9 +106,9 @@ def _rows_naming(
         f"ORDER BY {key} LIMIT {_PAGE}"
     )
     needles, last = [_pattern(user, ascii_only=choice) for choice in (False, True)], -1
-    while found := rows.all(statement, (playbook_id, last, *needles)):
-        yield from found
-        last = found[-1][0]
+    while records := rows.all(statement, (playbook_id, last, *needles)):
+        yield from records
+        last = records[-1][0]
 
 
 def _pattern(user: str, *, ascii_only: bool) -> str:
@@ -131,7 +131,7 @@ def _append_erase(rows: Rows, head: Head, at: datetime) -> None:
         reason="ok",
         created_at=at,
     )
-    found = rows.all("SELECT count(*) FROM playbook_bullets WHERE playbook = ?", (head.id,))
+    records = rows.all("SELECT count(*) FROM playbook_bullets WHERE playbook = ?", (head.id,))
     write_head(rows, new)
     counts = {record.kind.value: 1}
     append_log(rows, head.id, Entry([record], frozenset(), new.version, counts, at))

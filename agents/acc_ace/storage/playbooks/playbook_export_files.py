@@ -203,8 +203,8 @@ class PlaybookFiles:
         """The progress of the files; zero if it is unknown."""
         path = self._root / "current" / name_of(scope) / "playbook.json"
         try:
-            found = json.loads(path.read_text(encoding="utf-8"))
-            return _Mark(int(found["version"]), str(found["digest"]), int(found["seq"]))
+            mark = json.loads(path.read_text(encoding="utf-8"))
+            return _Mark(int(mark["version"]), str(mark["digest"]), int(mark["seq"]))
         except FileNotFoundError:
             return _Mark()
         except (ValueError, KeyError, TypeError):

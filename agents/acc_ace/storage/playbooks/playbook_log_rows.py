@@ -60,24 +60,24 @@ def settle_returned(rows: Rows, playbook_id: int, bullet_ids: Sequence[str]) -> 
 
 def read_log(rows: Rows, playbook_id: int, *, after: int, upto: int) -> list[DeltaRecord]:
     """The records of versions after `after`, up to and including `upto`."""
-    found = rows.all(
+    records = rows.all(
         "SELECT seq, body FROM playbook_deltas WHERE playbook = ? AND version > ? "
         "AND version <= ? ORDER BY seq",
         (playbook_id, after, upto),
     )
-    return records_of(found)
+    return records_of(records)
 
 
 def read_page(
     rows: Rows, where: str, values: Sequence[object], *, limit: int, before: int | None
 ) -> list[DeltaRecord]:
     """A page of the records that match `where`, newest first."""
-    found = rows.all(
+    records = rows.all(
         f"SELECT seq, body FROM playbook_deltas WHERE {where} AND seq < ? "  # noqa: S608 - constants
         "ORDER BY seq DESC LIMIT ?",
         (*values, NEWEST if before is None else before, page_size(limit)),
     )
-    return records_of(found)
+    return records_of(records)
 
 
 def read_history(
@@ -89,13 +89,13 @@ def read_history(
         read_page(rows, f"playbook = ? AND {column} = ?", about, limit=limit, before=before)
         for column in ("bullet_id", "merged_into")
     ]
-    found = {record.seq: record for page in pages for record in page}
-    return [found[seq] for seq in sorted(found, reverse=True)][: page_size(limit)]
+    by_seq = {record.seq: record for page in pages for record in page}
+    return [by_seq[seq] for seq in sorted(by_seq, reverse=True)][: page_size(limit)]
 
 
-def records_of(found: Iterable[tuple[Any, ...]]) -> list[DeltaRecord]:
+def records_of(rows: Iterable[tuple[Any, ...]]) -> list[DeltaRecord]:
     """Rows of (seq, body) as records; raises a CorruptStoreError that names the row."""
-    return [decode(DeltaRecord, body, what=f"playbook delta {seq}") for seq, body in found]
+    return [decode(DeltaRecord, body, what=f"playbook delta {seq}") for seq, body in rows]
 
 
 def write_version(
@@ -113,7 +113,7 @@ def read_versions(
     rows: Rows, playbook_id: int, *, limit: int, before: int | None
 ) -> list[PlaybookVersion]:
     """A page of the versions, newest first; raises CorruptStoreError."""
-    found = rows.all(
+    records = rows.all(
         "SELECT version, digest, created_at, bullets, counts FROM playbook_versions "
         "WHERE playbook = ? AND version < ? ORDER BY version DESC LIMIT ?",
         (playbook_id, NEWEST if before is None else before, page_size(limit)),
@@ -123,7 +123,7 @@ def read_versions(
             PlaybookVersion(
                 version=version, digest=digest, at=at, bullets=bullets, counts=json.loads(counts)
             )
-            for version, digest, at, bullets, counts in found
+            for version, digest, at, bullets, counts in records
         ]
     except ValueError as error:
         raise CorruptStoreError(
@@ -133,11 +133,11 @@ def read_versions(
 
 def digest_of_version(rows: Rows, playbook_id: int, version: int) -> str | None:
     """The stored digest of a version, or None."""
-    found = rows.all(
+    records = rows.all(
         "SELECT digest FROM playbook_versions WHERE playbook = ? AND version = ?",
         (playbook_id, version),
     )
-    return found[0][0] if found else None
+    return records[0][0] if records else None
 
 
 def _decide(rows: Rows, playbook_id: int, seq: int) -> None:
@@ -162,7 +162,7 @@ _MAX_PARENTS = 32
 
 def read_branches(rows: Rows, scope: PlaybookScope) -> list[Branch]:
     """The branches besides the main one, by name."""
-    found = rows.all(
+    records = rows.all(
         "SELECT b.branch, b.version, b.digest, p.branch, b.parent_version, "
         "(SELECT count(*) FROM playbook_bullets WHERE playbook = b.id) "
         "FROM playbooks b LEFT JOIN playbooks p ON p.id = b.parent "
@@ -178,18 +178,18 @@ def read_branches(rows: Rows, scope: PlaybookScope) -> list[Branch]:
             parent=parent,
             parent_version=parent_version or 0,
         )
-        for name, version, digest, parent, parent_version, bullets in found
+        for name, version, digest, parent, parent_version, bullets in records
     ]
 
 
 def count_branches(rows: Rows, scope: PlaybookScope) -> int:
     """The number of branches besides the main one."""
-    found = rows.all(
+    records = rows.all(
         "SELECT count(*) FROM playbooks WHERE app = ? AND shared = ? AND user_id = ? "
         "AND branch <> ''",
         columns(scope)[:3],
     )
-    return int(found[0][0])
+    return int(records[0][0])
 
 
 def delete_branch(rows: Rows, scope: PlaybookScope) -> bool:
@@ -208,12 +208,12 @@ def read_fates(
     """The newest applied record of each bullet up to a version: how it was removed."""
     fates: dict[str, DeltaRecord] = {}
     for bullet_id in bullet_ids:
-        found = rows.all(
+        records = rows.all(
             "SELECT seq, body FROM playbook_deltas WHERE playbook = ? AND bullet_id = ? "
             "AND status = 'applied' AND version <= ? ORDER BY seq DESC LIMIT 1",
             (playbook_id, bullet_id, upto),
         )
-        fates.update((bullet_id, record) for record in records_of(found))
+        fates.update((bullet_id, record) for record in records_of(records))
     return fates
 
 
@@ -224,13 +224,13 @@ def read_redirect(rows: Rows, head: Head, bullet_id: str) -> str | None:
     """
     upto = head.version
     for _ in range(_MAX_PARENTS):
-        found = rows.all(
+        records = rows.all(
             "SELECT merged_into FROM playbook_deltas WHERE playbook = ? AND bullet_id = ? "
             "AND status = 'applied' AND version <= ? ORDER BY seq DESC LIMIT 1",
             (head.id, bullet_id, upto),
         )
-        if found:
-            merged_into: str | None = found[0][0]
+        if records:
+            merged_into: str | None = records[0][0]
             return merged_into
         if head.parent is None:
             return None

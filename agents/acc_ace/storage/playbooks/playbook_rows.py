@@ -49,19 +49,19 @@ def columns(scope: PlaybookScope) -> tuple[str, bool, str, str]:
 
 def find_head(rows: Rows, scope: PlaybookScope, *, lock: bool = False) -> Head:
     """The row of the playbook, or the empty head before the first commit."""
-    found = rows.all(
+    records = rows.all(
         f"SELECT {_HEAD} WHERE app = ? AND shared = ? AND user_id = ? AND branch = ?"
         + (rows.lock if lock else ""),
         columns(scope),
     )
-    return Head(*found[0]) if found else Head()
+    return Head(*records[0]) if records else Head()
 
 
 def head_of(rows: Rows, playbook_id: int, *, lock: bool = False) -> Head:
     """The row with this id, or the empty head if there is none."""
     statement = f"SELECT {_HEAD} WHERE id = ?"
-    found = rows.all(statement + (rows.lock if lock else ""), (playbook_id,))
-    return Head(*found[0]) if found else Head()
+    records = rows.all(statement + (rows.lock if lock else ""), (playbook_id,))
+    return Head(*records[0]) if records else Head()
 
 
 def create_head(rows: Rows, scope: PlaybookScope, parent: Head | None) -> Head:
@@ -136,12 +136,12 @@ def is_live(rows: Rows, playbook_id: int, bullet_id: str) -> bool:
 
 def read_bullets(rows: Rows, playbook_id: int) -> tuple[Bullet, ...]:
     """The current bullets, in order; raises CorruptStoreError."""
-    found = rows.all(
+    records = rows.all(
         "SELECT bullet_id, body FROM playbook_bullets WHERE playbook = ? ORDER BY position",
         (playbook_id,),
     )
     return tuple(
-        [decode(Bullet, body, what=f"playbook bullet {bullet_id!r}") for bullet_id, body in found]
+        [decode(Bullet, body, what=f"playbook bullet {bullet_id!r}") for bullet_id, body in records]
     )
 
 
@@ -155,14 +155,14 @@ def write_snapshot(rows: Rows, playbook_id: int, version: int, playbook: Playboo
 
 def read_snapshot(rows: Rows, playbook_id: int, *, upto: int) -> Snapshot:
     """The newest snapshot not later than `upto`; the empty playbook if there is none."""
-    found = rows.all(
+    records = rows.all(
         "SELECT version, body FROM playbook_snapshots WHERE playbook = ? AND version <= ? "
         "ORDER BY version DESC LIMIT 1",
         (playbook_id, upto),
     )
-    if not found:
+    if not records:
         return Snapshot(0, Playbook())
-    version, body = found[0]
+    version, body = records[0]
     try:
         return Snapshot(version, Playbook.loads(body))
     except PlaybookError as error:
@@ -184,11 +184,11 @@ def write_commit(rows: Rows, playbook_id: int, key: str, version: int) -> None:
 
 def committed_version(rows: Rows, playbook_id: int, key: str) -> int | None:
     """The version made by a commit, or None if it did not take place."""
-    found = rows.all(
+    records = rows.all(
         "SELECT version FROM playbook_commits WHERE playbook = ? AND commit_id = ?",
         (playbook_id, key),
     )
-    return found[0][0] if found else None
+    return records[0][0] if records else None
 
 
 def page_size(limit: int) -> int:

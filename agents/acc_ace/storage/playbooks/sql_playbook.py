@@ -268,8 +268,8 @@ def _store_bullets(rows: Rows, head: Head, known: CachedPlaybook, result: Cached
 
 def _removed(known: CachedPlaybook, target: StoredPlaybook) -> list[str]:
     """Ids of bullets that are in the current playbook but not in the target."""
-    kept = {bullet.id for bullet in target.playbook.bullets}
-    return [bullet_id for bullet_id in known.pieces if bullet_id not in kept]
+    ids = {bullet.id for bullet in target.playbook.bullets}
+    return [bullet_id for bullet_id in known.pieces if bullet_id not in ids]
 
 
 def _returned(known: CachedPlaybook, result: CachedPlaybook) -> list[str]:

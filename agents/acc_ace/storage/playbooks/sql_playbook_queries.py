@@ -58,10 +58,10 @@ class SqlPlaybookReader:
             head = existing(rows, scope)
             return self._at(rows, scope, head, head.version if version is None else version)
 
-        found = await self._database.read(work)
+        state = await self._database.read(work)
         if self._follower is not None:
             self._follower.opened(self, scope)
-        return found
+        return state
 
     async def committed(self, scope: PlaybookScope, commit_id: str) -> StoredPlaybook | None:
         """The result of the commit with this id, or None if it did not take place."""
@@ -166,14 +166,14 @@ class SqlPlaybookReader:
             return stored(0, Playbook())
         reached, start = table.read_snapshot(rows, head.id, upto=version)
         log = log_rows.read_log(rows, head.id, after=reached or -1, upto=version)
-        found = stored(version, replay(log, start=start))
+        state = stored(version, replay(log, start=start))
         digest = log_rows.digest_of_version(rows, head.id, version)
-        if digest is not None and digest != found.digest:
+        if digest is not None and digest != state.digest:
             raise CorruptStoreError(
                 f"playbook of {named(scope)}, version {version}: its delta log does not match "
                 "its digest; restore the database from a copy"
             )
-        return found
+        return state
 
     def _current(self, rows: Rows, scope: PlaybookScope, head: Head) -> CachedPlaybook:
         """The newest playbook: cached, caught up from the log, or read from its rows."""

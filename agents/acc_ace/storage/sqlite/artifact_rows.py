@@ -198,9 +198,9 @@ class SqliteArtifactRows:
     ) -> dict[int, Document]:
         """The visible documents of these rows, by row, in the same order."""
         values = {"tenant": tenant.id, "rows": json.dumps(rows), "before": before}
-        found = self.connection.execute(_OF_ROWS, values)
+        cursor = self.connection.execute(_OF_ROWS, values)
         prefix = prefixed(tenant.id, "")
-        return {row[0]: _document(prefix, row) for row in found}
+        return {row[0]: _document(prefix, row) for row in cursor}
 
     def neighbours(
         self, tenant: TenantTotals, leads: Sequence[Document], *, before: float
@@ -254,9 +254,9 @@ class SqliteArtifactRows:
     def _documents(
         self, tenant: TenantTotals, statement: str, values: Mapping[str, object]
     ) -> list[Document]:
-        found = self.connection.execute(statement, {"tenant": tenant.id, **values})
+        rows = self.connection.execute(statement, {"tenant": tenant.id, **values})
         prefix = prefixed(tenant.id, "")
-        return [_document(prefix, row) for row in found]
+        return [_document(prefix, row) for row in rows]
 
 
 def _document(prefix: str, row: Sequence[Any]) -> Document:

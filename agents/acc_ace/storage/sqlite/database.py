@@ -211,9 +211,9 @@ def migrate(connection: sqlite3.Connection, database: str) -> None:
 
     def create(rows: Rows) -> None:
         # Read again inside the transaction: another process may have been faster.
-        found = _version(connection)
-        if found or _is_foreign(rows):
-            check_version(found, database, "ACC_ACE_DATA_DIR")
+        version = _version(connection)
+        if version or _is_foreign(rows):
+            check_version(version, database, "ACC_ACE_DATA_DIR")
             return
         for statement in _statements(baseline("sqlite")):
             rows.run(statement)

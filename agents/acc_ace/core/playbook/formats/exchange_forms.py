@@ -44,16 +44,16 @@ def read_jsonl(text: str) -> Playbook:
 
     The count in the header detects a truncated file. The header is optional.
     """
-    found = [
+    lessons = [
         (number, parse_line(number, line))
         for number, line in enumerate(text.split("\n"), start=1)
         if line.strip()
     ]
     header: dict[str, Any] = {}
-    if found and found[0][1].get("kind") == KIND:
-        header = found.pop(0)[1]
-    _check(header, len(found))
-    bullets = [(number, bullet_at(number, fields)) for number, fields in found]
+    if lessons and lessons[0][1].get("kind") == KIND:
+        header = lessons.pop(0)[1]
+    _check(header, len(lessons))
+    bullets = [(number, bullet_at(number, fields)) for number, fields in lessons]
     return gathered(bullets, header.get("next_id", 1))
 
 
@@ -69,7 +69,7 @@ def parse_line(number: int, line: str) -> dict[str, Any]:
 
 
 def _check(header: dict[str, Any], bullets: int) -> None:
-    version, said = header.get("schema_version", SCHEMA_VERSION), header.get("bullets", bullets)
+    version, count = header.get("schema_version", SCHEMA_VERSION), header.get("bullets", bullets)
     next_id = header.get("next_id", 1)
     if not isinstance(version, int) or not isinstance(next_id, int):
         raise broken(1, "schema_version and next_id must be numbers")
@@ -79,8 +79,8 @@ def _check(header: dict[str, Any], bullets: int) -> None:
             f"playbook schema_version {version} is newer than {SCHEMA_VERSION}; "
             "upgrade acc-ace to read it",
         )
-    if said != bullets:
-        raise broken(1, f"the file should hold {said} bullets but holds {bullets}; is it cut off?")
+    if count != bullets:
+        raise broken(1, f"the file should hold {count} bullets but holds {bullets}; is it cut off?")
 
 
 _TAKEN = (
@@ -90,8 +90,8 @@ _TAKEN = (
 
 def lessons_by_id(document: dict[str, Any]) -> dict[str, Any] | None:
     """The lessons of another tool's playbook, which has them by id; None for one of ours."""
-    found = document.get("bullets", document.get("skills"))
-    return found if isinstance(found, dict) else None
+    lessons = document.get("bullets", document.get("skills"))
+    return lessons if isinstance(lessons, dict) else None
 
 
 def read_by_id(lessons: dict[str, Any]) -> Playbook:
@@ -99,14 +99,14 @@ def read_by_id(lessons: dict[str, Any]) -> Playbook:
 
     Raises InputError.
     """
-    found: list[tuple[int, Bullet]] = []
+    numbered: list[tuple[int, Bullet]] = []
     for number, (lesson_id, lesson) in enumerate(lessons.items(), start=1):
         if not isinstance(lesson, dict):
             raise InputError(f"not a playbook: lesson {number} is not an object")
         if lesson.get("status", "active") == "active":
             fields = {name: lesson[name] for name in _TAKEN if lesson.get(name) is not None}
-            found.append((number, bullet_at(number, {"id": lesson_id, **fields})))
-    return gathered(found)
+            numbered.append((number, bullet_at(number, {"id": lesson_id, **fields})))
+    return gathered(numbered)
 
 
 LINE = lazy_pattern(
@@ -128,7 +128,7 @@ def read_ace_text(text: str) -> Playbook:
     Raises InputError that names the line of what is almost a bullet.
     """
     section, fenced = DEFAULT_SECTION, False
-    found: list[tuple[int, Bullet]] = []
+    numbered: list[tuple[int, Bullet]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         heading, entry = _HEADING.fullmatch(line), LINE.fullmatch(line)
         fenced ^= line.lstrip().startswith(_FENCE)
@@ -145,7 +145,7 @@ def read_ace_text(text: str) -> Playbook:
                 "helpful": int(helpful),
                 "harmful": int(harmful),
             }
-            found.append((number, bullet_at(number, fields)))
+            numbered.append((number, bullet_at(number, fields)))
         elif "::" in line and line.lstrip("-* \t").startswith("["):
             raise broken(number, f"not a bullet: {shown(line.strip())}")
-    return gathered(found)
+    return gathered(numbered)

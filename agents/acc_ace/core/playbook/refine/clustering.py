@@ -20,13 +20,13 @@ def clusters(bullets: Sequence[Bullet]) -> list[Cluster]:
 
     Pinned bullets survive, then those with better counters, then older ones.
     """
-    kept: dict[tuple[str, ...], Cluster] = {}
+    groups: dict[tuple[str, ...], Cluster] = {}
     for bullet in _by_precedence(bullets):
         terms = lesson_of(bullet.content).terms
-        cluster = kept.setdefault(terms, Cluster(bullet, []))
+        cluster = groups.setdefault(terms, Cluster(bullet, []))
         if terms and cluster.survivor is not bullet and not bullet.pinned:
             cluster.sources.append(bullet)
-    return [cluster for cluster in kept.values() if cluster.sources]
+    return [cluster for cluster in groups.values() if cluster.sources]
 
 
 def _by_precedence(bullets: Sequence[Bullet]) -> list[Bullet]:

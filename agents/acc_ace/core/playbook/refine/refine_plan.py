@@ -84,10 +84,10 @@ class _Work:
 
     def merge(self) -> int:
         """Merge duplicates; returns the number of bullets removed."""
-        found = clusters(self._draft.bullets)
-        for cluster in found:
+        groups = clusters(self._draft.bullets)
+        for cluster in groups:
             self._merge_cluster(cluster)
-        return sum(len(cluster.sources) for cluster in found)
+        return sum(len(cluster.sources) for cluster in groups)
 
     def retire(self) -> int:
         """Archive harmful and stale bullets; returns their number."""

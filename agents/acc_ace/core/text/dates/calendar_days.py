@@ -91,8 +91,8 @@ def year_of(today: int, back: int = 0) -> CalendarDate:
 
 def resolved(named: Named | None, today: int) -> Days | None:
     """The days of a named date, relative to today; None if it starts in the future."""
-    found = _resolved(named, today)
-    return found if found and found.first <= today else None
+    result = _resolved(named, today)
+    return result if result and result.first <= today else None
 
 
 def _resolved(named: Named | None, today: int) -> Days | None:
@@ -106,9 +106,9 @@ def _resolved(named: Named | None, today: int) -> Days | None:
     return named
 
 
-def _whole(said: CalendarDate) -> Days | None:
+def _whole(stretch: CalendarDate) -> Days | None:
     """The days of a date with a year."""
-    year, month, day = said
+    year, month, day = stretch
     if year is None or not FIRST_YEAR <= year <= LAST_YEAR:
         return None
     if month is None:
@@ -121,29 +121,29 @@ def _whole(said: CalendarDate) -> Days | None:
     return days(date(year, month, day).toordinal()) if 1 <= day <= length else None
 
 
-def _newest(said: CalendarDate, today: int) -> Days | None:
+def _newest(named: CalendarDate, today: int) -> Days | None:
     """The latest such date that has started."""
     this_year = date.fromordinal(today).year
     for year in range(this_year, this_year - _LEAP_GAP - 1, -1):
-        found = _whole(said._replace(year=year))
-        if found and found.first <= today:
-            return found
+        result = _whole(named._replace(year=year))
+        if result and result.first <= today:
+            return result
     return None
 
 
-def _next(said: CalendarDate, begin: int) -> Days | None:
+def _next(named: CalendarDate, begin: int) -> Days | None:
     """The earliest such date that ends on or after a day."""
     first_year = date.fromordinal(begin).year
     for year in range(first_year, first_year + _LEAP_GAP + 1):
-        found = _whole(said._replace(year=year))
-        if found and found.after > begin:
-            return found
+        result = _whole(named._replace(year=year))
+        if result and result.after > begin:
+            return result
     return None
 
 
-def _stretched(said: Stretch, today: int) -> Days | None:
+def _stretched(stretch: Stretch, today: int) -> Days | None:
     """The days of a range; if both years are missing, the start is the latest one in the past."""
-    first, last = said
+    first, last = stretch
     if _open(first) and not _open(last):
         end = _resolved(last, today)
         begin = _resolved(first, end.after - 1) if end else None
@@ -188,17 +188,17 @@ def joined(mentions: Sequence[Mention], text: str, today: int) -> list[Mention]:
 
     A weak mention stays weak unless its neighbour or the context marks it as a time.
     """
-    found: list[Mention] = []
+    result: list[Mention] = []
     for mention in mentions:
-        last = found[-1] if found else None
+        last = result[-1] if result else None
         one = _one(last, mention, text) if last else None
         if one:
-            found[-1] = one
+            result[-1] = one
         elif last and _alike(last, mention, text):
-            found.append(mention._replace(weak=False))
+            result.append(mention._replace(weak=False))
         else:
-            found.append(mention)
-    return [_since(mention, text, today) for mention in found]
+            result.append(mention)
+    return [_since(mention, text, today) for mention in result]
 
 
 def _one(first: Mention, last: Mention, text: str) -> Mention | None:
@@ -234,10 +234,10 @@ def _alike(first: Mention, second: Mention, text: str) -> bool:
 
 def _since(mention: Mention, text: str, today: int) -> Mention:
     """Extend a mention with 'since' before or 以降 after it to the end of today."""
-    said = _SINCE.search(text[max(0, mention.begin - _CONTEXT) : mention.begin])
+    match = _SINCE.search(text[max(0, mention.begin - _CONTEXT) : mention.begin])
     now = days(today)
     if mention.named is None or now is None or isinstance(mention.named, Stretch):
         return mention
-    if not (said or _ONWARDS.match(text, mention.end)):
+    if not (match or _ONWARDS.match(text, mention.end)):
         return mention
     return mention._replace(named=Stretch(mention.named, now))

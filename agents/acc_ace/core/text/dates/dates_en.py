@@ -145,12 +145,12 @@ def _month(match: re.Match[str], today: int) -> Named | None:
     if _NOT_THIS_ONE.search(before(match)):
         return None
     cue = _MONTH_CUE.search(before(match))
-    said = cue["cue"].lower() if cue else ""
+    word = cue["cue"].lower() if cue else ""
     month, now = _month_of(match), date.fromordinal(today)
-    if said == "this":
+    if word == "this":
         return CalendarDate(now.year, month)
     # In May, 'last May' is that of the previous year.
-    return CalendarDate(now.year - 1 if said == "last" and now.month == month else None, month)
+    return CalendarDate(now.year - 1 if word == "last" and now.month == month else None, month)
 
 
 def _bare_month(match: re.Match[str]) -> bool:
@@ -158,11 +158,11 @@ def _bare_month(match: re.Match[str]) -> bool:
     cue = _MONTH_CUE.search(before(match))
     if cue is None:
         return True
-    written, said = match["month"].rstrip("."), cue["cue"].lower()
+    written, word = match["month"].rstrip("."), cue["cue"].lower()
     if len(written) <= 4 and written.lower() not in ("may", "june", "july"):
-        return not written.istitle() or said not in ("in", "since", "during", "last")
+        return not written.istitle() or word not in ("in", "since", "during", "last")
     if _mistakable(match):
-        return said in ("last", "this", "from", "of") or not _SAID_OUT.match(
+        return word in ("last", "this", "from", "of") or not _SAID_OUT.match(
             match.string, match.end()
         )
     return False

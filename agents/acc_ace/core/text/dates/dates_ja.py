@@ -77,20 +77,20 @@ def rule(
     return Rule(lazy_pattern(pattern, re.ASCII), read, weak)
 
 
-def number(said: str) -> int:
+def number(text: str) -> int:
     """The value of digits or of 一 to 九十九; 0 for kanji that are not a number."""
-    if said.isdigit():
-        return int(said)
-    tens, ten, ones = said.rpartition("十")
+    if text.isdigit():
+        return int(text)
+    tens, ten, ones = text.rpartition("十")
     if not ten:
-        return _digit(said)
+        return _digit(text)
     if len(tens) > 1 or len(ones) > 1 or tens == "十":
         return 0
     return (_digit(tens) if tens else 1) * 10 + (_digit(ones) if ones else 0)
 
 
-def _digit(said: str) -> int:
-    return _DIGITS.index(said) + 1 if len(said) == 1 else 0
+def _digit(text: str) -> int:
+    return _DIGITS.index(text) + 1 if len(text) == 1 else 0
 
 
 def _date(match: re.Match[str], today: int) -> Named | None:
@@ -125,21 +125,21 @@ def _slashed(match: re.Match[str], _today: int) -> Named | None:
     return CalendarDate(None, int(match["month"]), int(match["day"]))
 
 
-def _in_year(match: re.Match[str], today: int, said: CalendarDate) -> CalendarDate | None:
+def _in_year(match: re.Match[str], today: int, named: CalendarDate) -> CalendarDate | None:
     """The date with the preceding year, if any; None if that year is unknown (毎年, 翌年)."""
     parts = match.groupdict()
     if not (parts["year"] or parts["era"] or parts["that"] or parts.get("ago")):
-        return said
+        return named
     year = _year_of(parts, date.fromordinal(today).year)
-    return None if year is None else said._replace(year=year)
+    return None if year is None else named._replace(year=year)
 
 
-def _year_of(said: dict[str, str], this_year: int) -> int | None:
-    if said["year"]:
-        return int(said["year"])
-    if era := said["era"]:
-        return _ERAS[era] + (1 if said["era_year"] == "元" else int(said["era_year"]))
-    back = _YEARS_BACK.get(said["that"]) if said["that"] else number(said["ago"]) or None
+def _year_of(groups: dict[str, str], this_year: int) -> int | None:
+    if groups["year"]:
+        return int(groups["year"])
+    if era := groups["era"]:
+        return _ERAS[era] + (1 if groups["era_year"] == "元" else int(groups["era_year"]))
+    back = _YEARS_BACK.get(groups["that"]) if groups["that"] else number(groups["ago"]) or None
     return None if back is None else this_year - back
 
 

@@ -52,14 +52,14 @@ def named_periods(text: str, now: datetime) -> tuple[Period, ...]:
     if not _CUE.search(seen):
         return ()
     today = now.toordinal()
-    found: dict[Period, None] = {}
+    periods: dict[Period, None] = {}
     for mention in joined(_apart(_mentions(seen, today)), seen, today):
-        if len(found) == MAX_PERIODS:
+        if len(periods) == MAX_PERIODS:
             break
         named = resolved(mention.named, today)
         if named and not mention.weak:
-            found[_period(named, now)] = None
-    return tuple(found)
+            periods[_period(named, now)] = None
+    return tuple(periods)
 
 
 def _rules(text: str) -> Iterator[Rule]:
@@ -79,11 +79,11 @@ def _mentions(text: str, today: int) -> Iterator[Mention]:
 
 def _apart(mentions: Iterator[Mention]) -> list[Mention]:
     """The mentions in order, without overlaps: the first wins, then the longest."""
-    kept: list[Mention] = []
+    mentions_left: list[Mention] = []
     for mention in sorted(mentions, key=lambda mention: (mention.begin, -mention.end)):
-        if not kept or mention.begin >= kept[-1].end:
-            kept.append(mention)
-    return kept
+        if not mentions_left or mention.begin >= mentions_left[-1].end:
+            mentions_left.append(mention)
+    return mentions_left
 
 
 def _period(named: Days, now: datetime) -> Period:

@@ -75,13 +75,13 @@ def _day(match: re.Match[str], today: int) -> Named | None:
 def _ago(match: re.Match[str], today: int) -> Named | None:
     if _AROUND.search(before(match)):
         return None
-    said = match["number"].lower()
-    if said.isdigit():
-        count = int(said)
-    elif said in NUMBER_WORDS:
-        count = NUMBER_WORDS[said]
+    word = match["number"].lower()
+    if word.isdigit():
+        count = int(word)
+    elif word in NUMBER_WORDS:
+        count = NUMBER_WORDS[word]
     else:
-        count = 2 if "couple" in said else 1
+        count = 2 if "couple" in word else 1
     return back(match["unit"].lower(), count, today)
 
 
@@ -119,10 +119,10 @@ def _weekday(match: re.Match[str], today: int) -> Named | None:
         return None
     weekday = WEEKDAYS.index(match["weekday"].lower())
     cue = _WEEKDAY_CUE.search(before(match))
-    said = cue["cue"].lower() if cue else ""
-    if said == "this":
+    word = cue["cue"].lower() if cue else ""
+    if word == "this":
         return days(monday_of(today) + weekday)
-    return days(newest_weekday(weekday, today - (said in ("last", "past"))))
+    return days(newest_weekday(weekday, today - (word in ("last", "past"))))
 
 
 def _short(match: re.Match[str], today: int) -> Named | None:

@@ -133,16 +133,16 @@ def _parted(sentence: Sequence[Piece]) -> tuple[list[Piece], list[Piece]]:
 
 def _active(main: list[Piece]) -> list[Piece]:
     """'X must be done' as 'do X', 'X is forbidden' as 'not X'."""
-    said = " ".join(piece.lower for piece in main)
-    banned = _BANNED.match(said)
-    found = banned or _PASSIVE.match(said)
-    if found is None:
+    words = " ".join(piece.lower for piece in main)
+    banned = _BANNED.match(words)
+    match = banned or _PASSIVE.match(words)
+    if match is None:
         return main
-    what = found["what"].split(" ")
-    denied = banned is not None or found["way"] == NOT
+    what = match["what"].split(" ")
+    denied = banned is not None or match["way"] == NOT
     if not _UNCLEAR.isdisjoint(what) or (denied and not _ALL.isdisjoint(what)):
         return main
-    done = len(main) if banned else said.count(" ", 0, found.start("done"))
+    done = len(main) if banned else words.count(" ", 0, match.start("done"))
     verb, rest = main[done : done + 1], main[done + 1 :]
     return [*([Piece(NOT)] if denied else []), *verb, *main[: len(what)], *rest]
 

@@ -112,7 +112,7 @@ def _with_plain_end(terms: list[_Term]) -> list[_Term]:
     if not terms:
         return terms
     *before, last = terms
-    said: list[str] = []
+    endings: list[str] = []
     if not last.nominal and before and before[-1].nominal:
         for pattern, mark in (
             (_LEFT_OPEN, OPTIONAL), (_ALLOWED, MAY), (_DENIED, NOT), (_ASKED, ""),
@@ -121,30 +121,30 @@ def _with_plain_end(terms: list[_Term]) -> list[_Term]:
             if match is not None:
                 stem = before[-1].text + next(filter(None, match.groups()), "")
                 before[-1:] = [_Term(stem, nominal=True)]
-                said = [mark] if mark else []
+                endings = [mark] if mark else []
                 break
         else:
             return terms
     else:
         before = terms
-    return [*_without_support(before, said), *(_Term(mark, nominal=False) for mark in said)]
+    return [*_without_support(before, endings), *(_Term(mark, nominal=False) for mark in endings)]
 
 
-def _without_support(terms: list[_Term], said: list[str]) -> list[_Term]:
+def _without_support(terms: list[_Term], endings: list[str]) -> list[_Term]:
     """Remove support verbs: '確認を行う' to '確認', '再起動は禁止' to '再起動' and NOT."""
     last = terms[-1].text
     ban = _BAN.fullmatch(last)
     supported = len(terms) > 2 and terms[-2].text in CASE
     if supported and last in _DOING and terms[-2].text == "を":
         return terms[:-2]
-    if said:
+    if endings:
         # A negated ban is not a duty, so it stays unchanged.
         return terms
     if supported and (last in _SHUNNED or (ban is not None and not ban["what"])):
-        said.append(NOT)
+        endings.append(NOT)
         return terms[:-2]
     if ban is not None and ban["what"]:
-        said.append(NOT)
+        endings.append(NOT)
         return [*terms[:-1], _Term(ban["what"], nominal=True)]
     return terms
 

@@ -60,7 +60,7 @@ def _terms(sentence: list[Piece]) -> list[str]:
 def _sentences(text: str, code: frozenset[str]) -> Iterator[list[Piece]]:
     sentence: list[Piece] = []
     for match in _PIECE.finditer(_THOUSANDS.sub("", text)):
-        said = match.group()
+        line = match.group()
         match match.lastgroup:
             case "stop":
                 yield sentence
@@ -68,9 +68,9 @@ def _sentences(text: str, code: frozenset[str]) -> Iterator[list[Piece]]:
             case "comma":
                 sentence.append(Piece(COMMA))
             case "literal" | "number" | "figure" | "sign":
-                sentence.append(Piece(said, literal=True))
+                sentence.append(Piece(line, literal=True))
             case _:
-                sentence.append(Piece(said, literal=said in code))
+                sentence.append(Piece(line, literal=line in code))
     yield sentence
 
 

@@ -103,8 +103,8 @@ def _with_referent(sentence: str, folded: str, before: str, text: str) -> str:
     if not before or len(before) > _MAX_REFERENT or not _POINTS_BACK.search(folded):
         return sentence
     start = text.find(before)
-    gap, found, _ = text[start + len(before) :].partition(sentence)
-    if start < 0 or not found or gap.strip() or detect_rules(before):
+    gap, separator, _ = text[start + len(before) :].partition(sentence)
+    if start < 0 or not separator or gap.strip() or detect_rules(before):
         return sentence
     return f"{before}{gap}{sentence}"
 

@@ -49,7 +49,7 @@ def speaks_of_lifting(text: str) -> bool:
     Sentences that warn of it count, too: what is wanted is a person's look at them. Folds width,
     lookalike letters and invisible characters.
     """
-    said = (skeleton(sentence).casefold() for sentence in split_sentences(text))
+    bare = (skeleton(sentence).casefold() for sentence in split_sentences(text))
     return any(
-        rule.search(sentence) and end.search(sentence) for sentence in said for rule, end in _PAIRS
+        rule.search(sentence) and end.search(sentence) for sentence in bare for rule, end in _PAIRS
     )

@@ -108,8 +108,8 @@ class OwnWords(NamedTuple):
         whole = self._find_one(quote)
         if whole is not None:
             return [whole]
-        found = (self._find_one(said) or self._reworded(said) for said in split_sentences(quote))
-        return [own for own in found if own]
+        quotes = (self._find_one(part) or self._reworded(part) for part in split_sentences(quote))
+        return [own for own in quotes if own]
 
     def about(self, words: str) -> str:
         """The one sentence of the speaker's own that the words, or some of them, are of, or ''."""
@@ -121,7 +121,7 @@ class OwnWords(NamedTuple):
         wanted = _fold(quote[:MAX_SENTENCE])[0].strip(_MARKS)
         if _word_at(_fold(self.message)[0], wanted) >= 0:
             return None
-        clauses = [said for each in self.sentences for said in split_clauses(each.text)]
+        clauses = [part for each in self.sentences for part in split_clauses(each.text)]
         clause = _closest(quote, clauses, _common, least=_SAME)
         return self._find_one(clause) if clause and _facts(clause) == _facts(quote) else None
 
@@ -129,8 +129,8 @@ class OwnWords(NamedTuple):
         wanted = _fold(quote[: 2 * MAX_SENTENCE])[0].strip(_MARKS)
         if not any(char.isalnum() for char in wanted):
             return None
-        found = (_clause_of(sentence, wanted) for sentence in self.sentences)
-        own = next(filter(None, found), None)
+        quotes = (_clause_of(sentence, wanted) for sentence in self.sentences)
+        own = next(filter(None, quotes), None)
         return own._replace(doubtful=own.doubtful or self.mixed) if own else None
 
     def labelled_rules(self) -> tuple[OwnQuote, ...]:
@@ -144,11 +144,11 @@ class OwnWords(NamedTuple):
     def _labelled(self, label: re.Pattern[str]) -> Iterator[OwnQuote]:
         for line in self.lines:
             match = label.match(line)
-            said = line[match.end() :].strip() if match else ""
-            if _QUOTATION.search(said):
-                said = split_sentences(said)[0]
-            if said:
-                yield OwnQuote(said, line.strip(), self.mixed)
+            text = line[match.end() :].strip() if match else ""
+            if _QUOTATION.search(text):
+                text = split_sentences(text)[0]
+            if text:
+                yield OwnQuote(text, line.strip(), self.mixed)
 
 
 _SAME, _ABOUT, _APART = 0.6, 0.7, 0.2
@@ -165,8 +165,8 @@ def _closest(words: str, candidates: Sequence[str], share: _Share, *, least: flo
     What it quotes is somebody else's.
     """
     wanted = content_words(words)
-    said = {each: content_words(_QUOTATION.sub(" ", each)) for each in candidates}
-    shares = sorted(((share(wanted, own), each) for each, own in said.items()), reverse=True)
+    terms = {each: content_words(_QUOTATION.sub(" ", each)) for each in candidates}
+    shares = sorted(((share(wanted, own), each) for each, own in terms.items()), reverse=True)
     if not shares or shares[0][0] < least:
         return None
     return None if len(shares) > 1 and shares[0][0] - shares[1][0] < _APART else shares[0][1]
@@ -194,18 +194,18 @@ def own_words(text: str) -> OwnWords:
     spans_out = _QUOTATION.sub(_unless_sentences, analysed)
     own = _QUOTATION.sub(_unless_passage, without_tagged(spans_out))
     lines = tuple(filter(has_words, _unquoted_lines(own.splitlines())))
-    sentences = tuple(_sentence(said) for line in lines for said in split_sentences(line))
+    sentences = tuple(_sentence(part) for line in lines for part in split_sentences(line))
     return OwnWords(lines, sentences, own != spans_out or not _is_plain(analysed), analysed)
 
 
 def _is_plain(text: str) -> bool:
     """Whether a message is one line of prose, lines 'Rule: …' and 'Goal: …' aside."""
-    said = [_QUOTATION.sub(" ", line) for line in text.splitlines() if line.strip()]
-    prose = [line for line in said if not any(own.match(line) for own in _OWN_LABELS)]
+    lines = [_QUOTATION.sub(" ", line) for line in text.splitlines() if line.strip()]
+    prose = [line for line in lines if not any(own.match(line) for own in _OWN_LABELS)]
     return (
         len(prose) <= 1
         and all(len(line) <= _LINE_CHARS for line in prose)
-        and not any(mark.search(line) for line in said for mark in _MARKED)
+        and not any(mark.search(line) for line in lines for mark in _MARKED)
         and not any(_INTRODUCES.search(line) for line in prose)
     )
 
@@ -226,22 +226,22 @@ def by_speaker(text: str) -> Speakers:
     read = own_words(text)
     quotations = (match.group() for line in read.lines for match in _QUOTATION.finditer(line))
     others = (line for line in text[:MAX_ANALYSED].splitlines() if line not in read.lines)
-    said = "\n".join(_QUOTATION.sub(" ", line) for line in read.lines)
-    own, doubtful = ("", said) if read.mixed else (said, "")
+    joined = "\n".join(_QUOTATION.sub(" ", line) for line in read.lines)
+    own, doubtful = ("", joined) if read.mixed else (joined, "")
     return Speakers(own, doubtful, "\n".join(quotations), "\n".join(others))
 
 
 def _unless_sentences(match: re.Match[str]) -> str:
     """Nothing for several sentences within a line: a span of it, which leaves the rest as it is."""
-    said = match.group()[1:-1]
-    is_span = len(said) <= _PASSAGE_CHARS and "\n" not in said and _WITHIN.search(said) is not None
+    body = match.group()[1:-1]
+    is_span = len(body) <= _PASSAGE_CHARS and "\n" not in body and _WITHIN.search(body) is not None
     return _BREAK if is_span else match.group()
 
 
 def _unless_passage(match: re.Match[str]) -> str:
     """Nothing for a quotation of some length or of several lines: a quoted block."""
-    said = match.group()[1:-1]
-    is_passage = len(said) > _PASSAGE_CHARS or _WITHIN.search(said) is not None
+    body = match.group()[1:-1]
+    is_passage = len(body) > _PASSAGE_CHARS or _WITHIN.search(body) is not None
     return _BREAK if is_passage else match.group()
 
 

@@ -123,13 +123,13 @@ class PossibleChange(NamedTuple):
 
 def possible_changes(text: str, pins: Sequence[ConstraintPin]) -> list[PossibleChange]:
     """What a message may do to the rules in force, once for each rule, in the order said."""
-    said = [sentence.text for sentence in own_words(text).sentences] if pins else []
-    whole = " ".join(said)
-    found: dict[str, PossibleChange] = {}
-    for sentence in said:
+    sentences = [sentence.text for sentence in own_words(text).sentences] if pins else []
+    whole = " ".join(sentences)
+    changes: dict[str, PossibleChange] = {}
+    for sentence in sentences:
         for pin, alters in _changed_by(sentence, whole, pins):
-            found.setdefault(pin.id, PossibleChange(pin.id, sentence, alters))
-    return list(found.values())
+            changes.setdefault(pin.id, PossibleChange(pin.id, sentence, alters))
+    return list(changes.values())
 
 
 def unmatched_end(text: str) -> str | None:
@@ -172,9 +172,9 @@ def _parts(sentence: str) -> list[str]:
         return []
     if language_of(sentence) == "en" and is_supposed(sentence):
         return []
-    said = _REQUEST.sub("", sentence)
+    request = _REQUEST.sub("", sentence)
     return [
-        part for part in _PARTS.split(said) if not (_OF_OTHERS.search(part) or is_reported(part))
+        part for part in _PARTS.split(request) if not (_OF_OTHERS.search(part) or is_reported(part))
     ]
 
 

@@ -190,9 +190,9 @@ def may_be_rule(clause: str) -> bool:
     if is_bound_to_once(clause):
         return False
     if language_of(clause) == "ja":
-        said = _ASIDE.sub("", clause).rstrip("。.!！ ")
-        ordered = _ORDERS_JA.search(said) and not _NO_ORDER_JA.search(said)
-        return bool(_forbids_elsewhere(clause) or (ordered and _GENERAL_JA.search(said)))
+        text = _ASIDE.sub("", clause).rstrip("。.!！ ")
+        ordered = _ORDERS_JA.search(text) and not _NO_ORDER_JA.search(text)
+        return bool(_forbids_elsewhere(clause) or (ordered and _GENERAL_JA.search(text)))
     parts = (clause, *_PART.split(clause, _MOST_PARTS)[1:])
     general = bool(_GENERAL.search(clause))
     return _forbids_elsewhere(clause) or any(_orders(part, general=general) for part in parts)
@@ -217,8 +217,8 @@ def is_question(sentence: str) -> bool:
     """Whether it asks something, rather than for something."""
     if language_of(sentence) == "ja":
         return mood_ja.is_question(sentence) and not _ASKS_POLITELY_JA.search(sentence)
-    said = _TAG.sub("", sentence).replace("؟", "?")
-    return mood_en.is_question(said) and not _ASKS_POLITELY.search(said)
+    text = _TAG.sub("", sentence).replace("؟", "?")
+    return mood_en.is_question(text) and not _ASKS_POLITELY.search(text)
 
 
 def is_reported(sentence: str) -> bool:
@@ -242,11 +242,11 @@ def _forbids_elsewhere(clause: str) -> bool:
 
 def _orders(part: str, *, general: bool) -> bool:
     """Whether a part of an English clause orders something, and the clause or it in general."""
-    said = _OPENING.sub("", part)
-    if _FORBIDS.search(said):
+    text = _OPENING.sub("", part)
+    if _FORBIDS.search(text):
         return True
-    if _OF_OTHERS.search(said) or mood_en.is_past(said):
+    if _OF_OTHERS.search(text) or mood_en.is_past(text):
         return False
-    ordered = _ORDERS.search(said) or _ORDERS.search(part)
-    standing = _ADDRESSED.search(said) and not _SINGLE.search(said)
-    return bool(ordered) and (general or bool(standing or _GENERAL.search(said)))
+    ordered = _ORDERS.search(text) or _ORDERS.search(part)
+    standing = _ADDRESSED.search(text) and not _SINGLE.search(text)
+    return bool(ordered) and (general or bool(standing or _GENERAL.search(text)))

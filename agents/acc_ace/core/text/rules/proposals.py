@@ -65,8 +65,8 @@ def _changes(text: str, pins: Sequence[ConstraintPin]) -> Iterator[RuleChange]:
 
 def _is_sure(rule: RuleSpan) -> bool:
     """Whether a rule that the detector found is one beyond reasonable doubt."""
-    said = normalise(rule.sentence)
-    return not (tells_of_others(said) or is_bound_to_once(said))
+    text = normalise(rule.sentence)
+    return not (tells_of_others(text) or is_bound_to_once(text))
 
 
 def _possible_rules(text: str) -> Iterator[str]:

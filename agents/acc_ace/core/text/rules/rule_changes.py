@@ -66,11 +66,11 @@ def detect_changes(text: str, pins: Sequence[ConstraintPin]) -> list[PinChange]:
 
 @remembered
 def _changes_in(text: str, pins: tuple[ConstraintPin, ...]) -> tuple[PinChange, ...]:
-    found: dict[str, PinChange] = {}
+    changes: dict[str, PinChange] = {}
     for quote in _certain_statements(text):
         for change in _changes_of(quote, pins):
-            found.setdefault(change.constraint_id, change)
-    return tuple(found.values())
+            changes.setdefault(change.constraint_id, change)
+    return tuple(changes.values())
 
 
 def unmatched_release(text: str, pins: Sequence[ConstraintPin]) -> str | None:

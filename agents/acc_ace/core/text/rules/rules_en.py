@@ -371,39 +371,39 @@ _ENCOURAGEMENT = lazy_pattern(
 
 def states_rule(clause: str) -> bool:
     """Whether the speaker lays a standing rule on the agent or the work with this clause."""
-    said = _EMPHASIS.sub(r"\1", _OPENERS.sub("", clause)).rstrip(" .!?\"')")
-    limits = bool(_SCOPED_LIMIT.search(said))
-    if not said or (_IDIOM.search(said) and not limits) or _RELEASES.search(said):
+    text = _EMPHASIS.sub(r"\1", _OPENERS.sub("", clause)).rstrip(" .!?\"')")
+    limits = bool(_SCOPED_LIMIT.search(text))
+    if not text or (_IDIOM.search(text) and not limits) or _RELEASES.search(text):
         return False
-    main = _main_clause(said)
+    main = _main_clause(text)
     if mood_en.is_reported(main) or mood_en.is_supposed(main):
         return False
-    if _is_order(said, main):
-        return not _ENCOURAGEMENT.search(said)
+    if _is_order(text, main):
+        return not _ENCOURAGEMENT.search(text)
     if mood_en.is_past(main) or _SPEAKER_ONLY.match(main) or _ADVICE.search(main):
         return False
-    return limits or bool(_DEONTIC.search(said) or _POLICY.search(said))
+    return limits or bool(_DEONTIC.search(text) or _POLICY.search(text))
 
 
-def _is_order(said: str, main: str) -> bool:
-    if _SHARED_SUBJECT.match(said):
+def _is_order(text: str, main: str) -> bool:
+    if _SHARED_SUBJECT.match(text):
         return False
     speaks_of_self = re.search(r"\b(?:i|we|they|he|she)(?:'ll| will|'m| am| always| never)\b", main)
-    if _ORDER_AGAINST.search(said):
+    if _ORDER_AGAINST.search(text):
         return True
-    if _ORDER_STANDING.search(said) and not speaks_of_self:
+    if _ORDER_STANDING.search(text) and not speaks_of_self:
         return True
-    return bool(_ORDER_OVER_ALL.search(said)) or _is_conditioned_order(said)
+    return bool(_ORDER_OVER_ALL.search(text)) or _is_conditioned_order(text)
 
 
-def _is_conditioned_order(said: str) -> bool:
-    found = _CONDITIONED_ORDER.match(said)
-    if not found or _ONE_TIME_CONDITION.search(found.group("condition")):
+def _is_conditioned_order(text: str) -> bool:
+    match = _CONDITIONED_ORDER.match(text)
+    if not match or _ONE_TIME_CONDITION.search(match.group("condition")):
         return False
-    return bool(_GENERAL_CONDITION.search(found.group("condition")))
+    return bool(_GENERAL_CONDITION.search(match.group("condition")))
 
 
-def _main_clause(said: str) -> str:
+def _main_clause(text: str) -> str:
     """What is left without conditions, times and reasons around it."""
-    main = _ADJUNCT_AFTER.sub("", _ADJUNCT_BEFORE.sub("", said))
-    return main or said
+    main = _ADJUNCT_AFTER.sub("", _ADJUNCT_BEFORE.sub("", text))
+    return main or text

@@ -180,27 +180,27 @@ _SPEAKER = any_of(
 
 def states_rule(clause: str) -> bool:
     """Whether the speaker lays a standing rule on the agent or the work with this clause."""
-    said = clause.strip().rstrip("。.!！ ")
-    if not said or _CHAT.search(said) or _ADVICE.search(said) or _RELEASES.search(said):
+    text = clause.strip().rstrip("。.!！ ")
+    if not text or _CHAT.search(text) or _ADVICE.search(text) or _RELEASES.search(text):
         return False
-    if (goal := _GOAL.match(said)) is not None and not _orders_about(goal):
-        return states_rule(said[goal.end() :].lstrip("、"))
-    if mood_ja.is_reported(said) or mood_ja.is_past(said):
+    if (goal := _GOAL.match(text)) is not None and not _orders_about(goal):
+        return states_rule(text[goal.end() :].lstrip("、"))
+    if mood_ja.is_reported(text) or mood_ja.is_past(text):
         return False
     # 〜てほしい asks; it is no mere wish.
-    if mood_ja.is_supposed(said) and not re.search(
-        r"(?:て|で)(?:ほし|欲し|もらい|いただき|頂き)", said
+    if mood_ja.is_supposed(text) and not re.search(
+        r"(?:て|で)(?:ほし|欲し|もらい|いただき|頂き)", text
     ):
         return False
-    if any(pattern.search(said) for pattern in _RULING):
-        return not _SPEAKER.search(said)
-    return _is_standing_request(said)
+    if any(pattern.search(text) for pattern in _RULING):
+        return not _SPEAKER.search(text)
+    return _is_standing_request(text)
 
 
-def changes_goal(said: str) -> bool:
+def changes_goal(text: str) -> bool:
     """Whether a normalised sentence sets the goal anew, and not only under some condition."""
-    found = _CHANGES_GOAL.search(said)
-    return found is not None and not _is_conditional(found["changed"])
+    match = _CHANGES_GOAL.search(text)
+    return match is not None and not _is_conditional(match["changed"])
 
 
 def _orders_about(goal: re.Match[str]) -> bool:
@@ -219,10 +219,10 @@ def _is_conditional(changed: str) -> bool:
     return _UNDER_CONDITION.search(_NEW_GOAL.sub("", changed)) is not None
 
 
-def _is_standing_request(said: str) -> bool:
-    if not _REQUEST.search(said) or _SPEAKER.search(said):
+def _is_standing_request(text: str) -> bool:
+    if not _REQUEST.search(text) or _SPEAKER.search(text):
         return False
-    if _STANDING.search(said):
+    if _STANDING.search(text):
         return True
-    limited = _LIMITED_ORDER.search(said) and not _TIME_NOW.search(said)
-    return bool(limited) and not _ONE_OFF.search(said)
+    limited = _LIMITED_ORDER.search(text) and not _TIME_NOW.search(text)
+    return bool(limited) and not _ONE_OFF.search(text)

@@ -123,10 +123,10 @@ def only_match(
 
 def action_of(rule: str) -> str | None:
     """The stem of the action that a prohibition forbids, or None where it names no verb."""
-    found = _ACTION.search(normalise(rule))
-    if not found or found.group("verb") not in WORK:
+    match = _ACTION.search(normalise(rule))
+    if not match or match.group("verb") not in WORK:
         return None
-    return next(iter(content_words(found.group("verb"))), None)
+    return next(iter(content_words(match.group("verb"))), None)
 
 
 _CONDITION_EN = lazy_pattern(
@@ -149,18 +149,18 @@ def words_of_act(rule: str) -> frozenset[str]:
     where nothing is left without the condition.
     """
     folded = normalise(rule)
-    found = _CONDITION_EN.search(folded) or _CONDITION_JA.search(folded)
-    if found is None:
+    match = _CONDITION_EN.search(folded) or _CONDITION_JA.search(folded)
+    if match is None:
         return content_words(folded)
-    act = content_words(f"{folded[: found.start()]} {folded[found.end() :]}")
+    act = content_words(f"{folded[: match.start()]} {folded[match.end() :]}")
     return act or content_words(folded)
 
 
 def permits_without_condition(permission: str, rule: str) -> bool:
     """Whether a rule has a condition of time or place that a permission leaves open."""
     folded = normalise(rule)
-    found = _CONDITION_EN.search(folded) or _CONDITION_JA.search(folded)
-    if found is None or _FOR_GOOD.search(permission):
+    match = _CONDITION_EN.search(folded) or _CONDITION_JA.search(folded)
+    if match is None or _FOR_GOOD.search(permission):
         return False
-    condition = content_words(found.group("condition"))
+    condition = content_words(match.group("condition"))
     return bool(condition) and not condition & content_words(permission)

@@ -107,8 +107,8 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
 def offered_options(trace: str) -> list[str]:
     """The options in an episodic trace of this engine."""
     for mark in _OPTIONS.values():
-        _, found, tail = trace.partition(mark)
-        if found:
+        _, separator, tail = trace.partition(mark)
+        if separator:
             return listed_options(tail)
     return listed_options(trace)
 
@@ -116,8 +116,8 @@ def offered_options(trace: str) -> list[str]:
 def _trace(turn: _CompressorTurn) -> str:
     tail = _options_tail(_options(turn), turn.language)
     budget = max(20, _TRACE_TOKENS - estimate_tokens(tail) - 6)
-    said = _SAID[turn.language] + clip_tokens(" ".join(turn.text.split()), budget)
-    return f"{said} {tail}" if tail else said
+    words = _SAID[turn.language] + clip_tokens(" ".join(turn.text.split()), budget)
+    return f"{words} {tail}" if tail else words
 
 
 def _options_tail(options: Sequence[str], language: Language) -> str:
@@ -153,8 +153,8 @@ def _gist(turn: _CompressorTurn) -> str:
         known = corrected(reported, known)
     facts = latest_facts([*reversed(reported), *known])
     lasting = _lasting(facts)
-    kept = within(sorted(facts, key=lambda item: item not in lasting), _GIST_TOKENS)
-    return joined(item for item in facts if item in kept)
+    items = within(sorted(facts, key=lambda item: item not in lasting), _GIST_TOKENS)
+    return joined(item for item in facts if item in items)
 
 
 def _lasting(facts: Sequence[str]) -> list[str]:
@@ -201,8 +201,8 @@ def _cue(turn: _CompressorTurn) -> str | None:
     announced, spoken = next_step(turn.text), without_list(turn.text)
     # A release or amendment of a rule needs the user's confirmation; it is no next step.
     asked = [change.quote for change in turn.changes if change.kind in _ENDING]
-    for said in (*([announced] if announced else []), *orders(spoken)):
-        step = _still_to_do(said, asked)
+    for cue in (*([announced] if announced else []), *orders(spoken)):
+        step = _still_to_do(cue, asked)
         if step and find_conflict(step, constraints) is None:
             return clip_tokens(step, _CUE_TOKENS)
     for question in questions(spoken):

@@ -28,8 +28,8 @@ def curate(inputs: Mapping[str, object]) -> DeltaBatch:
     bullets = bullets_of(inputs.get("playbook"))
     removed = _removals(bullets)
     removed_ids = {operation.bullet_id for operation in removed}
-    kept = [bullet for bullet in bullets if bullet.id not in removed_ids]
-    learned = _learned(reflection, kept, failed=_any_failed(inputs.get("tool_results")))
+    rest = [bullet for bullet in bullets if bullet.id not in removed_ids]
+    learned = _learned(reflection, rest, failed=_any_failed(inputs.get("tool_results")))
     operations = [*([learned] if learned else []), *removed]
     return DeltaBatch(reasoning=_reasoning(operations), operations=operations)
 

@@ -64,8 +64,8 @@ _ASKS_OPTIONS = re.compile(
 def generate(prompt: PromptParts) -> GeneratorOutput | Call:
     """The answer to x_t, or the tool call that it needs first."""
     situation = prompt_context(prompt)
-    said = _say(situation)
-    return said if isinstance(said, Call) else _output(situation, said)
+    reply = _say(situation)
+    return reply if isinstance(reply, Call) else _output(situation, reply)
 
 
 def _say(situation: PromptContext) -> RuleAnswer | Call:
@@ -74,18 +74,18 @@ def _say(situation: PromptContext) -> RuleAnswer | Call:
     if not situation.authority.may_rule:
         return acknowledge_foreign(situation)
     for part in _PARTS:
-        if (said := part(situation)) is not None:
-            return said
+        if (reply := part(situation)) is not None:
+            return reply
     return acknowledge(situation)
 
 
-def _output(situation: PromptContext, said: RuleAnswer) -> GeneratorOutput:
-    lines = [*said.lines, *in_force(situation, said.lines), *_notes(situation)]
+def _output(situation: PromptContext, reply: RuleAnswer) -> GeneratorOutput:
+    lines = [*reply.lines, *in_force(situation, reply.lines), *_notes(situation)]
     if situation.state.turn <= _LABEL_TURNS:
         lines.append(NOTE[situation.language])
     return GeneratorOutput(
-        reasoning=[said.why],
-        bullet_ids=list(said.bullet_ids),
+        reasoning=[reply.why],
+        bullet_ids=list(reply.bullet_ids),
         final_answer="\n".join(line for line in lines if line),
     )
 

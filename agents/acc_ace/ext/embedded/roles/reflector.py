@@ -215,16 +215,16 @@ def _previous_tags(turn: _ReflectorTurn) -> list[BulletTag]:
 def _right(feedback: object) -> str:
     """The newest ground truth in the feedback, or the newest comment."""
     pieces = [mapping_of(item) for item in items_of(feedback)]
-    said = [text_of(item.get(name)) for name in ("comment", "ground_truth") for item in pieces]
-    return next(filter(None, reversed(said)), "")
+    texts = [text_of(item.get(name)) for name in ("comment", "ground_truth") for item in pieces]
+    return next(filter(None, reversed(texts)), "")
 
 
 def _verdict_of(generation: object, feedback: object) -> FeedbackVerdict:
     """The verdict of the newest feedback with one."""
     answer = text_of(mapping_of(generation).get("final_answer"))
     verdicts = [_verdict(answer, mapping_of(item)) for item in items_of(feedback)]
-    said = [verdict for verdict in verdicts if verdict is not FeedbackVerdict.NONE]
-    return said[-1] if said else FeedbackVerdict.NONE
+    votes = [verdict for verdict in verdicts if verdict is not FeedbackVerdict.NONE]
+    return votes[-1] if votes else FeedbackVerdict.NONE
 
 
 def _verdict(answer: str, item: Mapping[str, object]) -> FeedbackVerdict:

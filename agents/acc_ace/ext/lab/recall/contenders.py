@@ -89,12 +89,12 @@ class AdkMemory:
 
     async def find(self, corpus: Corpus, question: str, limit: int) -> list[str]:
         """Ids of at most `limit` passages; the in-memory service never returns more than ten."""
-        found = await self._service.search_memory(
+        response = await self._service.search_memory(
             app_name=_APP, user_id=corpus.name, query=question
         )
         texts = [
             "".join(part.text or "" for part in memory.content.parts or [])
-            for memory in found.memories[:limit]
+            for memory in response.memories[:limit]
         ]
         # Not every service returns ids; a repeated text counts as its first passage.
         ids = {passage.text: passage.passage_id for passage in reversed(corpus.passages)}

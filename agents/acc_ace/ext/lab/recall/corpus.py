@@ -127,32 +127,32 @@ def _distinct(ids: Iterable[str]) -> set[str]:
 
 
 def _passages(conversation: Mapping[str, Any]) -> list[CorpusPassage]:
-    numbers = [int(found[1]) for name in conversation if (found := _SESSION.fullmatch(name))]
+    numbers = [int(match[1]) for name in conversation if (match := _SESSION.fullmatch(name))]
     turns = [
-        (number, turn, said)
+        (number, turn, line)
         for number in sorted(numbers)
-        for turn, said in enumerate(conversation[f"session_{number}"], start=1)
+        for turn, line in enumerate(conversation[f"session_{number}"], start=1)
     ]
     began = {number: _began(conversation, number) for number in numbers}
     return [
         CorpusPassage(
-            text_in(said, "dia_id"),
-            _text(said),
+            text_in(line, "dia_id"),
+            _text(line),
             position,
             str(number),
             turn,
-            text_in(said, "speaker"),
+            text_in(line, "speaker"),
             _said_at(began[number], turn),
         )
-        for position, (number, turn, said) in enumerate(turns)
+        for position, (number, turn, line) in enumerate(turns)
     ]
 
 
 def _began(conversation: Mapping[str, Any], number: int) -> datetime | None:
     """Start of a session: '1:56 pm on 8 May, 2023', read as UTC; None for anything else."""
-    said = str(conversation.get(f"session_{number}_date_time"))
+    text = str(conversation.get(f"session_{number}_date_time"))
     try:
-        return datetime.strptime(said, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
+        return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
     except ValueError:
         return None
 
@@ -162,10 +162,10 @@ def _said_at(began: datetime | None, turn: int) -> datetime | None:
     return None if began is None else began + timedelta(minutes=turn)
 
 
-def _text(said: Mapping[str, Any]) -> str:
-    caption = text_in(said, "blip_caption") if said.get("blip_caption") else ""
+def _text(message: Mapping[str, Any]) -> str:
+    caption = text_in(message, "blip_caption") if message.get("blip_caption") else ""
     shared = f" [shares a picture: {caption}]" if caption else ""
-    return f"{text_in(said, 'speaker')}: {text_in(said, 'text')}{shared}"
+    return f"{text_in(message, 'speaker')}: {text_in(message, 'text')}{shared}"
 
 
 def _question(item: Mapping[str, Any], known: set[str]) -> Question:

@@ -61,9 +61,9 @@ async def score(contender: Contender, corpora: Sequence[Corpus]) -> Score:
     for corpus in corpora:
         for question in corpus.questions:
             asked = time.perf_counter()
-            found = await contender.find(corpus, question.text, max(DEPTHS))
+            ids = await contender.find(corpus, question.text, max(DEPTHS))
             times.append((time.perf_counter() - asked) * 1_000)
-            share = evidence_share(question, found)
+            share = evidence_share(question, ids)
             shares[question.category].append(share)
             if question.category != ADVERSARIAL:
                 shares[ALL].append(share)
@@ -76,10 +76,10 @@ async def score(contender: Contender, corpora: Sequence[Corpus]) -> Score:
     return Score(rows=_rows(contender.name, shares), timing=timing)
 
 
-def evidence_share(question: Question, found: Sequence[str]) -> dict[int, float]:
+def evidence_share(question: Question, ids: Sequence[str]) -> dict[int, float]:
     """The share of a question's evidence among the first of `found`, by depth."""
     return {
-        depth: len(question.evidence.intersection(found[:depth])) / len(question.evidence)
+        depth: len(question.evidence.intersection(ids[:depth])) / len(question.evidence)
         for depth in DEPTHS
     }
 

@@ -237,10 +237,10 @@ def _copy_to_show(settings: Settings, options: LoopOptions, file: Path | None) -
 
     Raises InputError where there is no such place, StoreError.
     """
-    kept = _run_file(settings, options, None)
-    if kept is None:
+    path = _run_file(settings, options, None)
+    if path is None:
         raise InputError("--ui shows a run from the data directory; ACC_ACE_STORE=memory has none")
-    return None if file and file.resolve() == kept.resolve() else kept
+    return None if file and file.resolve() == path.resolve() else path
 
 
 def _say_price(
