@@ -63,17 +63,17 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
     )
 
 
-def build_embedder(chosen: Settings) -> Embedder | None:
+def build_embedder(config: Settings) -> Embedder | None:
     """The embedder of the settings; None when there is none. Raises ConfigError."""
-    if not chosen.embedder.model:
+    if not config.embedder.model:
         return None
-    return only(EMBEDDERS, "ACC_ACE_EMBEDDER__MODEL").build_embedder(chosen)
+    return only(EMBEDDERS, "ACC_ACE_EMBEDDER__MODEL").build_embedder(config)
 
 
-def _learning_queue(chosen: Settings) -> LearningQueue | None:
-    if chosen.learning != "background":
+def _learning_queue(config: Settings) -> LearningQueue | None:
+    if config.learning != "background":
         return None
-    return only(LEARNING, "ACC_ACE_LEARNING=background").open_queue(chosen)
+    return only(LEARNING, "ACC_ACE_LEARNING=background").open_queue(config)
 
 
 @lru_cache(maxsize=1)

@@ -57,16 +57,16 @@ class AccController:
         app: str = OWN_APP,
         models: Models | None = None,
     ) -> None:
-        settings, chosen = container.settings, models or {}
+        settings, own = container.settings, models or {}
         self._container = container
         self._key = SessionKey(app, user, session)
         check_key(self._key)
-        self._models = {role: chosen.get(role) or build_model(role, settings) for role in _ROLES}
+        self._models = {role: own.get(role) or build_model(role, settings) for role in _ROLES}
         container.spending.require_prices(priced_names(self._models.values()))
         self._completions = direct_completions(self._models, settings)
         self._lifecycle = TurnLifecycle(container)
         self._open: TurnRecord | None = None
-        self._chosen = chosen
+        self._chosen = own
         self._feedback: FeedbackLearner | None = None
 
     @classmethod

@@ -74,35 +74,35 @@ def build_pipeline(
 
     Also for a model without a price where a ceiling of costs is set.
     """
-    chosen = {
+    by_role = {
         role: (models or {}).get(role) or build_model(role, container.settings) for role in ROLES
     }
     for role in ("qualifier", "compressor", "generator"):
-        _report_pressure(container, chosen[role])
-    asked = direct_completions(chosen, container.settings)
+        _report_pressure(container, by_role[role])
+    completions = direct_completions(by_role, container.settings)
     guard = ActGuard(container, (models or {}).get("guard"))
     if guard.model is not None:
-        chosen["guard"] = guard.model
-    container.spending.require_prices(priced_names(chosen.values()))
+        by_role["guard"] = guard.model
+    container.spending.require_prices(priced_names(by_role.values()))
     prompts, records = load_prompts(), TurnRecords()
     background = background_learning(container, models)
     learning = AnswerLearning(container, background.submit if background is not None else None)
     generator = Generator(
         container,
         records,
-        model=chosen["generator"],
+        model=by_role["generator"],
         prompt=prompts.generator,
         tools=build_tools(container, records),
         prompt_digests=prompts.digests(),
         guard=guard,
     )
-    stages: list[BaseAgent] = [*_steps(container, records, asked), generator]
+    stages: list[BaseAgent] = [*_steps(container, records, completions), generator]
     if container.settings.learning != "off":
-        learns = learning_stages(records, learning, asked).items()
+        learns = learning_stages(records, learning, completions).items()
         stages += [pair[0] if len(pair) == 1 else sequence(name, *pair) for name, pair in learns]
     pipeline = sequence("pipeline", *stages, description="One bounded turn.")
-    learn = partial(learning.learn, models=asked)
-    return RootAgent(container, records, pipeline, chosen, learn=learn, learning=background)
+    learn = partial(learning.learn, models=completions)
+    return RootAgent(container, records, pipeline, by_role, learn=learn, learning=background)
 
 
 class StateInitializer(ContentlessStage):
@@ -136,7 +136,7 @@ class Compressor(ContentlessStage):
 def _steps(
     container: Container,
     records: TurnRecords,
-    asked: Mapping[Role, Completion],
+    completions: Mapping[Role, Completion],
 ) -> list[BaseAgent]:
     """Steps 1 to 4."""
     lifecycle = TurnLifecycle(container)
@@ -153,11 +153,11 @@ def _steps(
         return {}
 
     async def qualify(_: InvocationContext, record: TurnRecord) -> State:
-        await lifecycle.qualify(record, asked)
+        await lifecycle.qualify(record, completions)
         return {}
 
     async def compress(_: InvocationContext, record: TurnRecord) -> State:
-        await lifecycle.compress(record, asked)
+        await lifecycle.compress(record, completions)
         return {}
 
     return [

@@ -259,7 +259,7 @@ async def test_an_erased_user_is_in_no_file(stores: Stores, files: Path) -> None
     assert stores.erasure
     tenant = Tenant("shop", "aiko")
 
-    await stores.erasure.erase(tenant, held=[])
+    await stores.erasure.erase(tenant, locked=[])
     await settled(stores)
 
     assert not any(b"aiko" in data or "aiko" in path for path, data in contents(files).items())
@@ -276,7 +276,7 @@ async def test_a_process_that_has_seen_no_playbook_erases_without_waiting_for_it
     fresh = create_stores(store_settings, FixedClock())
     assert fresh.erasure
     tenant = Tenant("shop", "aiko")
-    await fresh.erasure.erase(tenant, held=[])
+    await fresh.erasure.erase(tenant, locked=[])
     await fresh.close()
     assert caplog.messages == []
     for name in ("shop", "shop@one", "shop@two"):
@@ -293,7 +293,7 @@ async def test_files_that_cannot_be_erased_are_an_error(
 
     monkeypatch.setattr("shutil.rmtree", refuse)
     with pytest.raises(StoreError, match=r"cannot be erased \(Permission denied\); remove that"):
-        await stores.erasure.erase(Tenant("shop", "aiko"), held=[])
+        await stores.erasure.erase(Tenant("shop", "aiko"), locked=[])
     assert len(directories_of(files, Tenant("shop", "aiko"))) == 1
 
 
@@ -348,7 +348,7 @@ async def test_files_of_an_earlier_setting_go_with_their_user(
     await add(stores, "private", scope=PlaybookScope("shop", "aiko"))
     quiet = create_stores(store_settings.model_copy(update={"playbook_files": False}), clock)
     assert await quiet.erasure.apps("aiko") == {"shop"}
-    erased = await quiet.erasure.erase(Tenant("shop", "aiko"), held=[])
+    erased = await quiet.erasure.erase(Tenant("shop", "aiko"), locked=[])
     await quiet.close()
     assert erased is not None
     assert erased["playbook_files"] == 1

@@ -71,7 +71,7 @@ async def test_an_erased_user_leaves_nothing_and_work_that_ends_later_adds_nothi
     stores: Stores,
 ) -> None:
     await keep(stores, use(1))
-    await stores.erasure.erase(KEY.tenant, held=[])
+    await stores.erasure.erase(KEY.tenant, locked=[])
     await stores.spending.add(KEY, [use(1)], day=DAY)
     assert await stores.spending.days(KEY.tenant, limit=9) == []
     assert await stores.erasure.apps(KEY.user) == set()

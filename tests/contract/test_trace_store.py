@@ -109,7 +109,7 @@ async def test_sessions_and_users_leave_with_what_their_models_saw(stores: Store
     deleted = await stores.erasure.delete_sessions([KEY])
     assert deleted["requests"] == 1
     assert await stores.traces.of_turn(KEY, 1) == []
-    erased = await stores.erasure.erase(KEY.tenant, held=[])
+    erased = await stores.erasure.erase(KEY.tenant, locked=[])
     assert erased is not None
     assert erased["requests"] == 1
     assert await stores.traces.turns(OTHER_SESSION) == []

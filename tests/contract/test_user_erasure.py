@@ -30,7 +30,7 @@ async def fill(stores: Container, key: SessionKey) -> None:
 
 
 async def erase(stores: Container, tenant: Tenant) -> dict[str, int]:
-    erased = await stores.erasure.erase(tenant, held=await stores.erasure.sessions(tenant))
+    erased = await stores.erasure.erase(tenant, locked=await stores.erasure.sessions(tenant))
     assert erased is not None
     return erased
 
@@ -68,7 +68,7 @@ async def test_an_erasure_that_fails_in_the_middle_has_erased_nothing(
 async def test_a_user_with_a_session_that_is_not_held_is_not_erased(stores: Container) -> None:
     await fill(stores, KEY)
     before = await residue(stores, KEY.tenant)
-    assert await stores.erasure.erase(KEY.tenant, held=["another"]) is None
+    assert await stores.erasure.erase(KEY.tenant, locked=["another"]) is None
     assert await residue(stores, KEY.tenant) == before
 
 

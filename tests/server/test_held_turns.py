@@ -14,7 +14,7 @@ from google.adk.plugins import BasePlugin
 from google.adk.runners import Runner
 from google.genai import types
 
-from acc_ace.adk.sessions.event_buffer import HeldTurn
+from acc_ace.adk.sessions.event_buffer import TurnBuffer
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.core.schemas.state import CCS, PLAYBOOK
@@ -66,7 +66,7 @@ async def stored(database: Database) -> tuple[list[str], dict[str, Any]]:
     return texts, dict(session.state)
 
 
-async def commit(database: Database, held: HeldTurn, *ahead: Event) -> None:
+async def commit(database: Database, held: TurnBuffer, *ahead: Event) -> None:
     work = SqlUnitOfWork(database)
     work.add(held.write(*ahead))
     await work.commit()
@@ -225,7 +225,7 @@ class _Turns(BasePlugin):
     def __init__(self, service: SqlSessionService) -> None:
         super().__init__("turns")
         self._service = service
-        self.held: HeldTurn | None = None
+        self.held: TurnBuffer | None = None
 
     async def on_user_message_callback(
         self, *, invocation_context: InvocationContext, user_message: types.Content

@@ -27,10 +27,10 @@ class FeedbackLearner:
     ) -> None:
         """Raises ConfigError for a model that cannot be used."""
         self._container = container
-        chosen = models or {}
+        roles = models or {}
         settings = container.settings
         self._models = tuple(
-            chosen.get(role) or build_model(role, settings) for role in ("reflector", "curator")
+            roles.get(role) or build_model(role, settings) for role in ("reflector", "curator")
         )
         self._roles = learning_roles(container, *self._models)
 

@@ -141,10 +141,10 @@ class BoundedTurn(BaseAgent):
         await self._container.spending.require_room(key.tenant)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        held = await self._sessions.take(ctx)
-        held.is_started = True
+        lease = await self._sessions.take(ctx)
+        lease.is_started = True
         key = session_key(ctx)
-        record = self._records.begin(key, ctx.invocation_id, held=held.events)
+        record = self._records.begin(key, ctx.invocation_id, buffer=lease.events)
         gate_memory(ctx, self._container, record)
         waiting: list[WaitingCall] = []
         try:

@@ -56,7 +56,7 @@ def note_request(
 
 
 def count_reply(
-    observer: TurnObserver, ctx: CallbackContext, reply: LlmResponse, *, asked: str = ""
+    observer: TurnObserver, ctx: CallbackContext, reply: LlmResponse, *, model: str = ""
 ) -> None:
     """Count a whole reply of the Generator's model in its turn; a partial one counts nothing.
 
@@ -65,7 +65,7 @@ def count_reply(
     if reply.partial:
         return
     facts = reply_facts(reply)
-    name = answered_by(reply).model or asked or facts.model
+    name = answered_by(reply).model or model or facts.model
     use = observer.stages.setdefault("generator", StageUse())
     use.add(facts.use, name)
     use.model = facts.model or use.model

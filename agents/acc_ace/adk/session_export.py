@@ -44,19 +44,19 @@ async def export_sessions(
     pages = session_pages(sessions)
     after: str | None = None
     while page := await pages.sessions(tenant, limit=PAGE, after=after):
-        for held in page:
-            if held.session not in known:
+        for stored in page:
+            if stored.session not in known:
                 session = SessionRecord(
-                    session=held.session,
-                    created_at=datetime.fromtimestamp(held.created_at, UTC),
-                    active_at=datetime.fromtimestamp(held.active_at, UTC),
+                    session=stored.session,
+                    created_at=datetime.fromtimestamp(stored.created_at, UTC),
+                    active_at=datetime.fromtimestamp(stored.active_at, UTC),
                 )
                 yield record("session", session)
-                async for item in _of_stores(container, SessionKey(*tenant, held.session)):
+                async for item in _of_stores(container, SessionKey(*tenant, stored.session)):
                     yield item
-            if held.state:
-                yield {"kind": "session_state", "session": held.session, "value": held.state}
-            async for item in _events(pages, SessionKey(*tenant, held.session)):
+            if stored.state:
+                yield {"kind": "session_state", "session": stored.session, "value": stored.state}
+            async for item in _events(pages, SessionKey(*tenant, stored.session)):
                 yield item
         after = page[-1].session
 

@@ -42,9 +42,9 @@ class SessionMaintenance:
         self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
     ) -> None:
         """`models` overrides the settings' model for notes. Does no I/O."""
-        settings, chosen = container.settings, models or {}
+        settings, own = container.settings, models or {}
         self._container = container
-        extractor = chosen.get("reflector") or build_model("reflector", settings)
+        extractor = own.get("reflector") or build_model("reflector", settings)
         self._extracting = extractor
         self._extractor = DirectCompletion(extractor, SessionMemory, settings.reflector)
         self._prompts = load_prompts()

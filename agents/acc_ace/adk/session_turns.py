@@ -18,7 +18,7 @@ from acc_ace.adk.user_content import session_key
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import ConflictError
 from acc_ace.turn.lifecycle import TurnLifecycle
-from acc_ace.turn.ports import HeldEvents
+from acc_ace.turn.ports import EventBuffer
 
 
 async def session_exists(sessions: BaseSessionService, key: SessionKey) -> bool:
@@ -56,7 +56,7 @@ logger = logging.getLogger(__name__)
 class SessionLease:
     """The session of one run, with its lock."""
 
-    def __init__(self, session: Session, hold: AsyncExitStack, events: HeldEvents | None) -> None:
+    def __init__(self, session: Session, hold: AsyncExitStack, events: EventBuffer | None) -> None:
         self.session = session
         """Referenced, so that its `id()` is not reused."""
         self.events = events
@@ -76,13 +76,13 @@ class SessionTurns:
 
     def __init__(self, lifecycle: TurnLifecycle) -> None:
         self._lifecycle = lifecycle
-        self._held: dict[int, SessionLease] = {}
+        self._leases: dict[int, SessionLease] = {}
         # Tasks that release sessions: the loop itself holds tasks weakly.
         self._releasing: set[asyncio.Task[None]] = set()
 
     def find(self, ctx: InvocationContext) -> SessionLease | None:
-        """The held session of a run, or None."""
-        return self._held.get(id(ctx.session))
+        """The leased session of a run, or None."""
+        return self._leases.get(id(ctx.session))
 
     async def take(self, ctx: InvocationContext) -> SessionLease:
         """Hold the session of a run; reentrant for the same run.
@@ -95,47 +95,47 @@ class SessionTurns:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self._lifecycle.hold(key))
             await _reload(ctx, key)
-            events = self._hold_events(ctx, key)
-            held = SessionLease(ctx.session, stack.pop_all(), events)
-        self._held[id(ctx.session)] = held
-        self._watch(held)
-        return held
+            events = self._buffer_events(ctx, key)
+            lease = SessionLease(ctx.session, stack.pop_all(), events)
+        self._leases[id(ctx.session)] = lease
+        self._watch(lease)
+        return lease
 
     async def release(self, ctx: InvocationContext, *, keep: bool = False) -> None:
         """Release the session of a run, once; with `keep` the buffered events are stored."""
-        held = self._held.pop(id(ctx.session), None)
-        if held is None:
+        lease = self._leases.pop(id(ctx.session), None)
+        if lease is None:
             return
         try:
-            if keep and held.events is not None and held.events.is_open:
-                await self._lifecycle.keep_events(held.events)
+            if keep and lease.events is not None and lease.events.is_open:
+                await self._lifecycle.keep_events(lease.events)
         finally:
             # A second cancellation of the caller does not stop the release.
-            await asyncio.shield(self._begin_release(held))
+            await asyncio.shield(self._begin_release(lease))
 
-    def _hold_events(self, ctx: InvocationContext, key: SessionKey) -> HeldEvents | None:
+    def _buffer_events(self, ctx: InvocationContext, key: SessionKey) -> EventBuffer | None:
         """Buffer the events of the run, if sessions are in the database of the stores."""
         sessions = ctx.session_service
         if isinstance(sessions, StoredSessions) and self._lifecycle.is_over(sessions.database):
             return sessions.hold(key, ctx.invocation_id)
         return None
 
-    def _watch(self, held: SessionLease) -> None:
+    def _watch(self, lease: SessionLease) -> None:
         """Release the session when its task ends before the agent has started.
 
         ADK calls no hook when it cannot store the message.
         """
         task = asyncio.current_task()
         if task is not None:
-            task.add_done_callback(lambda _: self._release_unstarted(held))
+            task.add_done_callback(lambda _: self._release_unstarted(lease))
 
-    def _release_unstarted(self, held: SessionLease) -> None:
-        if held.is_started or self._held.pop(id(held.session), None) is None:
+    def _release_unstarted(self, lease: SessionLease) -> None:
+        if lease.is_started or self._leases.pop(id(lease.session), None) is None:
             return
-        self._begin_release(held)
+        self._begin_release(lease)
 
-    def _begin_release(self, held: SessionLease) -> "asyncio.Task[None]":
-        releasing = asyncio.get_running_loop().create_task(held.release())
+    def _begin_release(self, lease: SessionLease) -> "asyncio.Task[None]":
+        releasing = asyncio.get_running_loop().create_task(lease.release())
         self._releasing.add(releasing)
         releasing.add_done_callback(self._releasing.discard)
         return releasing

@@ -43,9 +43,9 @@ class StudentModels:
         answers: type[BaseModel] = GeneratorOutput,
     ) -> None:
         """`answers` is the schema of the Generator. Raises ConfigError for an unusable model."""
-        settings, chosen = container.settings, models or {}
+        settings, own = container.settings, models or {}
         self._container, self._answers = container, answers
-        self._models = {role: chosen.get(role) or build_model(role, settings) for role in STUDENTS}
+        self._models = {role: own.get(role) or build_model(role, settings) for role in STUDENTS}
         container.spending.require_prices(priced_names(self._models.values()))
 
     async def __aenter__(self) -> Students:

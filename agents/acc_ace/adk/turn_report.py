@@ -34,9 +34,9 @@ logger = logging.getLogger(__name__)
 class TurnRepeated(Exception):
     """The turn of an idempotency key is committed already; nothing is run again."""
 
-    def __init__(self, kept: Interaction) -> None:
-        super().__init__(f"turn {kept.turn} was already committed under this idempotency key")
-        self.kept = kept
+    def __init__(self, turn: Interaction) -> None:
+        super().__init__(f"turn {turn.turn} was already committed under this idempotency key")
+        self.kept = turn
 
 
 async def repeated_event(

@@ -135,7 +135,7 @@ _ROUNDS: Final = 5
 """Attempts at an erasure while new sessions start, before the user must repeat it."""
 
 _HELD: Final = 200
-"""Session locks held at a time: each costs an open file. A user who has more is erased in
+"""Session locks taken at a time: each costs an open file. A user who has more is erased in
 several transactions, of which the last deletes the user's row."""
 
 
@@ -174,14 +174,14 @@ class UserDataService:
         for _ in range(_ROUNDS):
             *many, names = _batches(await self._known(tenant))
             for some in many:
-                async with self._held(some, deadline):
+                async with self._locked(some, deadline):
                     erased.update(await self._dropped(some))
                     erased.update(await self._container.erasure.delete_sessions(some))
-            async with self._held(names, deadline):
+            async with self._locked(names, deadline):
                 erased.update(await self._erase_jobs(tenant))
                 erased.update(await self._dropped(names))
-                held = [key.session for key in names]
-                counts = await self._container.erasure.erase(tenant, held=held)
+                locked = [key.session for key in names]
+                counts = await self._container.erasure.erase(tenant, locked=locked)
                 if counts is not None:
                     await erase_shared(self._sessions, tenant)
                     erased.update(counts)
@@ -215,14 +215,14 @@ class UserDataService:
         return [SessionKey(*tenant, name) for name in sorted(known)]
 
     @asynccontextmanager
-    async def _held(self, keys: Sequence[SessionKey], deadline: float) -> AsyncIterator[None]:
+    async def _locked(self, keys: Sequence[SessionKey], deadline: float) -> AsyncIterator[None]:
         """Lock sessions, waiting for the turns that run in them."""
-        async with AsyncExitStack() as held:
+        async with AsyncExitStack() as stack:
             for key in keys:
                 left_s = max(0.0, deadline - asyncio.get_running_loop().time())
                 try:
                     hold = self._container.lock.hold(key, wait_s=left_s)
-                    await held.enter_async_context(hold)
+                    await stack.enter_async_context(hold)
                 except SessionBusyError as error:
                     raise SessionBusyError(
                         f"user '{key.user}' is not erased yet: a turn of session '{key.session}' "

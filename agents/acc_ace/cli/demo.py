@@ -66,14 +66,14 @@ def demo_app(container: Container, *, language: str, pace: float) -> tuple[FastA
 def _settings(folder: Path, port: int) -> Settings:
     """The user's settings, on embedded models, in a folder of its own, on loopback."""
     settings = load_settings()
-    chosen: dict[str, object] = {
+    values: dict[str, object] = {
         block_name(role): settings.agent(role).model_copy(
             update={"model": EMBEDDED_MODEL, "fallback": ""}
         )
         for role in ROLES
     }
     own = {"data_dir": folder, "store": "sqlite", "host": "127.0.0.1", "port": port}
-    return settings.model_copy(update={**chosen, **own, "auth_tokens": {}})
+    return settings.model_copy(update={**values, **own, "auth_tokens": {}})
 
 
 def _report(state: DemoState) -> None:

@@ -59,8 +59,8 @@ def playbook_view(stored: StoredPlaybook) -> RenderableType:
         return Group(title, Text("no bullets yet: they are learned from what goes wrong or right"))
     parts: list[RenderableType] = [title]
     for section in dict.fromkeys(bullet.section for bullet in bullets):
-        held = ((item.id, _bullet(item)) for item in bullets if item.section == section)
-        parts += [Paragraphs((section, "underline")), named_values(held)]
+        values = ((item.id, _bullet(item)) for item in bullets if item.section == section)
+        parts += [Paragraphs((section, "underline")), named_values(values)]
     return Group(*parts)
 
 

@@ -89,8 +89,8 @@ def _invariants(report: TurnReport) -> Iterator[str]:
         yield f"+ {', '.join(pin.id for pin in diff.constraints_added)}"
     if diff.constraints_released:
         yield f"- {', '.join(pin.id for pin in diff.constraints_released)}"
-    for asked in report.questions:
-        yield f"? {asked.kind.value} {asked.rule_id or asked.id}"
+    for question in report.questions:
+        yield f"? {question.kind.value} {question.rule_id or question.id}"
     if diff.goal_before != diff.goal_after:
         yield "goal changed" if diff.goal_before else "goal set"
     restored = Counter(

@@ -61,10 +61,10 @@ def export_user(
     settings = load_settings()
     lines = _typed(settings, user) if only in {None, APP_NAME} else []
     with _target(out) as file, asyncio.Runner() as runner, _turns(settings, runner) as turns:
-        count, held = runner.run(_write(turns.export_user(user, app=only), lines, file))
+        count, has_data = runner.run(_write(turns.export_user(user, app=only), lines, file))
     if out is not None:
         stdout_console().print(f"{count} records about user {user} written to {out}")
-    if not held:
+    if not has_data:
         reported = f"nothing is stored about user {user} in {_named(only)}, in {_where(settings)}"
         stderr_console().print(reported, soft_wrap=True)
 
@@ -73,14 +73,14 @@ async def _write(
     records: AsyncIterator[dict[str, Any]], lines: list[dict[str, Any]], file: TextIO
 ) -> tuple[int, bool]:
     """Write the records; their count, and whether any holds user data."""
-    count, held = 0, bool(lines)
+    count, has_data = 0, bool(lines)
     async for record in records:
-        held = held or record["kind"] not in _FRAME
+        has_data = has_data or record["kind"] not in _FRAME
         # The typed lines precede the `end` record, which marks the export as complete.
         for item in [*lines, record] if record["kind"] == "end" else [record]:
             print(json_line(item), file=file)
             count += 1
-    return count, held
+    return count, has_data
 
 
 def _typed(settings: Settings, user: str) -> list[dict[str, Any]]:
@@ -126,8 +126,8 @@ def _where(settings: Settings) -> str:
 def _confirmed(user: str, app: str | None) -> bool:
     if not sys.stdin.isatty():
         raise InputError("erasing needs a confirmation; without a terminal, pass --yes")
-    asked = f"Delete everything stored about user {user} in {_named(app)}? [y/N] "
-    return input(asked).strip().lower() == "y"
+    question = f"Delete everything stored about user {user} in {_named(app)}? [y/N] "
+    return input(question).strip().lower() == "y"
 
 
 @contextmanager

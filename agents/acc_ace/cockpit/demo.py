@@ -106,11 +106,11 @@ class Demo:
             for name, text in self._problems[turn - 1]
             if name == source
         ]
-        held = "ok" if len(played) == len(turns) else "pending"
+        status = "ok" if len(played) == len(turns) else "pending"
         return DemoCheck(
             id=number,
             title=promise["title"],
-            status="failed" if broken else held,
+            status="failed" if broken else status,
             detail="; ".join(broken) or f"{len(played)}/{len(turns)}",
             turn=turns[-1],
         )
@@ -172,8 +172,8 @@ def _invariants(
     lifetimes = invariants["constraint_lifetimes"]
     living = [item["text"] for item in lifetimes if item["from"] <= number <= item["to"]]
     rules = [rule.text for rule in report.constraints]
-    held = [text for text, rule in zip(living, rules, strict=False) if text in rule]
-    if len(rules) != len(living) or held != living:
+    in_force = [text for text, rule in zip(living, rules, strict=False) if text in rule]
+    if len(rules) != len(living) or in_force != living:
         yield "rules", f"the rules are {rules}, not {living}"
     released = [item.id for item in report.ccs_diff.constraints_released]
     if released != invariants["releases"].get(number, []):

@@ -112,7 +112,7 @@ Streams = Annotated[Timeline, Depends(timeline_of)]
 
 @router.get("/sse/timeline", summary="Follow a timeline", responses=documented(401, 403, 404, 422))
 async def stream(
-    asked: Asked,
+    query: Asked,
     timeline: Streams,
     *,
     kind: KindFilter = "",
@@ -127,7 +127,7 @@ async def stream(
     if last_event_id:
         after = position_of(last_event_id)
     following = AsyncExitStack()
-    pulse = await following.enter_async_context(timeline.follow(*asked))
+    pulse = await following.enter_async_context(timeline.follow(*query))
     return TimelineResponse(blocks(pulse, after=after, kinds=_kinds(kind)), following)
 
 
@@ -141,10 +141,10 @@ class EventPage(BaseModel):
 
 @router.get("/events", summary="List events", responses=documented(401, 403, 404, 422))
 async def events(
-    asked: Asked, *, kind: KindFilter = "", after: From = 0, limit: Limit = 100
+    query: Asked, *, kind: KindFilter = "", after: From = 0, limit: Limit = 100
 ) -> EventPage:
     """The same events as JSON."""
-    source = asked[1]
+    source = query[1]
     newest = await source.newest()
     page = await source.after(after, limit)
     last = page[-1].n if page else newest

@@ -138,13 +138,13 @@ def excerpt(text: str, terms: Collection[str], budget: int) -> str:
 
 def _sentences(text: str, wanted: frozenset[str]) -> list[_Stretch]:
     spans = [match.span() for match in _SENTENCE.finditer(text)]
-    held = [wanted.intersection(index_terms(text[start:end]).split()) for start, end in spans]
-    counts = Counter(term for terms in held for term in terms)
+    matches = [wanted.intersection(index_terms(text[start:end]).split()) for start, end in spans]
+    counts = Counter(term for terms in matches for term in terms)
     return [
         _Stretch(
             start, end, estimate_tokens(text[start:end]), sum(1 / counts[term] for term in terms)
         )
-        for (start, end), terms in zip(spans, held, strict=True)
+        for (start, end), terms in zip(spans, matches, strict=True)
     ]
 
 

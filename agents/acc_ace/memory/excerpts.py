@@ -96,8 +96,8 @@ def _speaker(artifact: Artifact, wanted: frozenset[str]) -> tuple[str, str]:
         return clip_tokens(neutralise(artifact.source), _WHO_TOKENS), artifact.content
     who, text, answer = _exchange(artifact)
     statements = _without(text, lambda sentence: sentence.endswith(("?", "？")))
-    held, answered = (_held(each, wanted) for each in (statements, answer))
-    if statements and held >= answered and (held or not wanted):
+    own, answered = (_common(each, wanted) for each in (statements, answer))
+    if statements and own >= answered and (own or not wanted):
         return who, statements
     return who, f"{text}{ANSWER_LABEL}{answer}"
 
@@ -129,5 +129,5 @@ def _without(text: str, is_out: Callable[[str], bool]) -> str:
     return text.strip()
 
 
-def _held(text: str, wanted: frozenset[str]) -> int:
+def _common(text: str, wanted: frozenset[str]) -> int:
     return len(wanted.intersection(index_terms(text).split()))

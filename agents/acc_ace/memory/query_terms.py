@@ -56,15 +56,15 @@ def weighted_terms(
     with_letters: bool,
 ) -> QueryTerms:
     """Weight the terms of x_t and of the state by rarity."""
-    asked = {term: rarity(term, statistics) for term in text}
+    weights = {term: rarity(term, statistics) for term in text}
     around = {term: rarity(term, statistics) for term in state}
-    parts = trigrams(asked) if with_letters else []
-    return QueryTerms(statistics, asked, around, asked | around, sum(asked.values()), parts)
+    parts = trigrams(weights) if with_letters else []
+    return QueryTerms(statistics, weights, around, weights | around, sum(weights.values()), parts)
 
 
 def match_terms(terms: str, query: QueryTerms) -> TermMatches:
     """Score a text, given as its index terms."""
     weights = found_terms(terms, query.terms, query.statistics)
     words = coverage(weights, query.text, query.weight)
-    held = letters(terms, query.trigrams) if words else None
-    return TermMatches(weights, words, saturated(weights, query.state), held)
+    grams = letters(terms, query.trigrams) if words else None
+    return TermMatches(weights, words, saturated(weights, query.state), grams)

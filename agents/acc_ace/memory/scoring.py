@@ -41,14 +41,14 @@ def found_terms(
 ) -> dict[str, float]:
     """BM25 score of each weighted term that a document of `terms` holds."""
     words = terms.split()
-    held = weights.keys() & words
-    if not held:
+    common = weights.keys() & words
+    if not common:
         return {}
     damping = K1 * (1 - B + B * len(words) / max(statistics.mean_length, 1.0))
     result = {}
     # In the order of the query, so that sums and reasons are deterministic.
     for term in weights:
-        if term in held:
+        if term in common:
             count = words.count(term)
             result[term] = weights[term] * count * (K1 + 1) / (count + damping)
     return result
@@ -68,7 +68,7 @@ def saturated(terms: Mapping[str, float], wanted: Container[str]) -> float:
 class Letters(NamedTuple):
     """Which of the wanted trigrams a document holds, in their order, and its length in words."""
 
-    held: Sequence[str]
+    trigrams: Sequence[str]
     length: int
 
 
@@ -90,14 +90,14 @@ def letter_coverage(documents: Sequence[Letters], wanted: Iterable[str]) -> list
     Finds other forms of a word ('adoption', 'adopting') where stems differ. Each trigram weighs
     as much as it is rare among `documents`.
     """
-    counts = Counter(chain.from_iterable(document.held for document in documents))
+    counts = Counter(chain.from_iterable(document.trigrams for document in documents))
     mean = max(1.0, sum(document.length for document in documents) / max(1, len(documents)))
     statistics = CorpusStatistics(len(documents), mean, counts)
     weights = {part: rarity(part, statistics) for part in wanted}
     total = sum(weights.values())
     scores = []
-    for held, length in documents:
-        common = sum(map(weights.__getitem__, held))
+    for grams, length in documents:
+        common = sum(map(weights.__getitem__, grams))
         damping = K1 * (1 - B + B * length / mean)
         scores.append(min(1.0, common * (K1 + 1) / (1 + damping) / total) if total else 0.0)
     return scores

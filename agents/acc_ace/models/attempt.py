@@ -53,7 +53,7 @@ class ModelAttempt:
         can still be tried again. After that, failures are raised as what they are.
         """
         self._require_allowed()
-        held: list[LlmResponse] = []
+        buffer: list[LlmResponse] = []
         started = False
         streamed = 0
         try:
@@ -70,10 +70,10 @@ class ModelAttempt:
                     self._require_bounded(request, max(size, streamed))
                     if response.partial and not (stream and response.content):
                         continue
-                    held.append(writable(_counted(response, request)))
+                    buffer.append(writable(_counted(response, request)))
                     started = started or has_answer(response)
-                    while started and held:
-                        yield held.pop(0)
+                    while started and buffer:
+                        yield buffer.pop(0)
                 if not started:
                     empty = ModelOutputError(f"{self._who} gave an empty reply")
                     raise NoAnswer(Failure(empty, retriable=True))

@@ -39,8 +39,8 @@ class Breaker:
     def fail(self, failure: Failure) -> None:
         """Count a try that found the model unavailable."""
         self._failures += 1
-        asked = failure.retry_after_s or 0.0
-        if asked > MAX_WAIT_S or self._failures >= self._limit:
-            pause = min(max(asked, self._pause_s), MAX_PAUSE_S)
+        wait = failure.retry_after_s or 0.0
+        if wait > MAX_WAIT_S or self._failures >= self._limit:
+            pause = min(max(wait, self._pause_s), MAX_PAUSE_S)
             self._until = self._clock.now() + timedelta(seconds=pause)
             self._reason = failure.reason

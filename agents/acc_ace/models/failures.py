@@ -166,11 +166,11 @@ def retry_after_s(error: BaseException | None) -> float | None:
     quota of a day RetryInfo may name seconds: it is waited for EXHAUSTED_S at least.
     """
     headers = getattr(getattr(error, "response", None), "headers", None)
-    asked = _header_wait(headers) if isinstance(headers, Mapping) else None
-    asked = _retry_info(error) if asked is None else asked
+    wait = _header_wait(headers) if isinstance(headers, Mapping) else None
+    wait = _retry_info(error) if wait is None else wait
     if _EXHAUSTED.search(f"{quota_of(error)} {error}"[:_READ]):
-        return max(asked or 0.0, EXHAUSTED_S)
-    return asked
+        return max(wait or 0.0, EXHAUSTED_S)
+    return wait
 
 
 def quota_of(error: BaseException | None) -> str:

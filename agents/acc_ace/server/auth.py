@@ -154,8 +154,8 @@ def _as_user(scope: Scope, user: str) -> Response | None:
     query: bytes = scope.get("query_string", b"")
     if scope["path"] != _UI or b"userId=" in query:
         return None
-    asked = f"{query.decode('latin-1')}&" if query else "app=acc_ace&"
-    return RedirectResponse(f"{_UI}?{asked}userId={quote(user, safe='')}", status_code=303)
+    query_text = f"{query.decode('latin-1')}&" if query else "app=acc_ace&"
+    return RedirectResponse(f"{_UI}?{query_text}userId={quote(user, safe='')}", status_code=303)
 
 
 def _is_browser(scope: Scope) -> bool:

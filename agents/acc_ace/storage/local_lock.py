@@ -58,7 +58,7 @@ class QueuedSessionLock(ABC):
             queue.release()
 
     def __len__(self) -> int:
-        """Number of sessions held or waited for."""
+        """Number of sessions locked or waited for."""
         return sum(queue.locked() for queues in self._queues.values() for queue in queues.values())
 
     async def _wait(self, key: SessionKey, deadline: float, wait_s: float) -> None:
@@ -80,22 +80,22 @@ class InProcessSessionLock(QueuedSessionLock):
     def __init__(self) -> None:
         super().__init__()
         self._mutex = threading.Lock()
-        self._held: set[SessionKey] = set()
+        self._locked: set[SessionKey] = set()
 
     async def _try_acquire(self, key: SessionKey) -> bool:
         with self._mutex:
-            if key in self._held:
+            if key in self._locked:
                 return False
-            self._held.add(key)
+            self._locked.add(key)
             return True
 
     async def _release(self, key: SessionKey) -> None:
         with self._mutex:
-            self._held.discard(key)
+            self._locked.discard(key)
 
 
 class FileSessionLock(QueuedSessionLock):
-    """A SessionLock for the processes of one machine: one lock file per held session.
+    """A SessionLock for the processes of one machine: one lock file per locked session.
 
     The kernel releases a file's lock when the process ends, for any reason.
     """
@@ -104,7 +104,7 @@ class FileSessionLock(QueuedSessionLock):
         """Keep the files in `directory`, made at first use. File names do not identify users."""
         super().__init__()
         self._directory = directory
-        self._held: dict[SessionKey, FileLock] = {}
+        self._locked: dict[SessionKey, FileLock] = {}
 
     async def _try_acquire(self, key: SessionKey) -> bool:
         lock = FileLock(self._path(key), thread_local=False, mode=0o600)
@@ -118,11 +118,11 @@ class FileSessionLock(QueuedSessionLock):
                 f"directory {self._directory} cannot be used for locks ({error.strerror}); make it "
                 "writable, or set ACC_ACE_DATA_DIR to another directory"
             ) from error
-        self._held[key] = lock
+        self._locked[key] = lock
         return True
 
     async def _release(self, key: SessionKey) -> None:
-        lock = self._held.pop(key)
+        lock = self._locked.pop(key)
         # A waiter that has opened this file sees that it was unlinked, and retries.
         self._path(key).unlink(missing_ok=True)
         lock.release()

@@ -224,24 +224,24 @@ class SqlArtifactStore(Generic[R]):
             matches = await self._read(lambda rows: self._find(rows, query))
             if matches is None:
                 return Recall()
-            asked = await vector
-        chosen = await self._read(
+            query_vector = await vector
+        choice = await self._read(
             lambda rows: self._choose(
-                rows, query, matches, asked, limit=query.limit, max_tokens=query.max_tokens
+                rows, query, matches, query_vector, limit=query.limit, max_tokens=query.max_tokens
             )
         )
-        artifacts = _artifacts(chosen.bodies)
-        ranked = chosen.ranked
+        artifacts = _artifacts(choice.bodies)
+        ranked = choice.ranked
         if not all(is_valid(artifact, query.asked_at) for artifact in artifacts.values()):
             # Expired ones are rare, so the candidates ranked below them are read only now.
-            chosen = await self._read(
+            choice = await self._read(
                 lambda rows: self._choose(
-                    rows, query, matches, asked, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
+                    rows, query, matches, query_vector, limit=MOST_RANKED, max_tokens=_ANY_TOKENS
                 )
             )
-            artifacts = _artifacts(chosen.bodies)
+            artifacts = _artifacts(choice.bodies)
             ranked = shortlist(
-                valid_first(chosen.ranked, artifacts, query.asked_at),
+                valid_first(choice.ranked, artifacts, query.asked_at),
                 matches.previous,
                 limit=query.limit,
                 max_tokens=query.max_tokens,
@@ -250,7 +250,7 @@ class SqlArtifactStore(Generic[R]):
         candidates = await asyncio.to_thread(fitted, ranked, artifacts, query, matches.terms)
         return Recall(
             candidates=candidates,
-            warnings=[text for text in (asked.warning, *chosen.warnings) if text],
+            warnings=[text for text in (query_vector.warning, *choice.warnings) if text],
         )
 
     def _retire(self, rows: Rows, key: SessionKey, after_turn: int) -> int:
@@ -279,13 +279,13 @@ class SqlArtifactStore(Generic[R]):
         prepared = self._dense.prepare(rows, tenant, documents) if self._dense else None
         return _Found(terms, tenant, statistics, previous, documents, early, prepared)
 
-    def _near(self, rows: R, query: RecallQuery, matches: _Found, asked: QueryVector) -> DensePool:
-        if self._dense is None or asked.vector is None:
+    def _near(self, rows: R, query: RecallQuery, matches: _Found, vector: QueryVector) -> DensePool:
+        if self._dense is None or vector.vector is None:
             return DensePool({}, {}, [])
         return self._dense.pool(
             rows,
             matches.tenant,
-            asked.vector,
+            vector.vector,
             matches.documents,
             before=query.before,
             prepared=matches.prepared,
@@ -296,13 +296,13 @@ class SqlArtifactStore(Generic[R]):
         rows: R,
         query: RecallQuery,
         matches: _Found,
-        asked: QueryVector,
+        vector: QueryVector,
         *,
         limit: int,
         max_tokens: int,
     ) -> _Chosen:
         """The best `limit` of the pool within `max_tokens`, with the previous turn."""
-        near = self._near(rows, query, matches, asked)
+        near = self._near(rows, query, matches, vector)
         ranked = rank(
             {**matches.documents, **near.documents}.values(),
             matches.terms,
@@ -313,9 +313,9 @@ class SqlArtifactStore(Generic[R]):
             cosines=near.cosines,
             early=matches.early,
         )
-        chosen = shortlist(ranked, matches.previous, limit=limit, max_tokens=max_tokens)
-        bodies = rows.bodies(matches.tenant, [item.artifact_id for item in chosen])
-        return _Chosen(chosen, bodies, near.warnings)
+        items = shortlist(ranked, matches.previous, limit=limit, max_tokens=max_tokens)
+        bodies = rows.bodies(matches.tenant, [item.artifact_id for item in items])
+        return _Chosen(items, bodies, near.warnings)
 
 
 def _artifacts(bodies: Mapping[str, str]) -> dict[str, Artifact]:

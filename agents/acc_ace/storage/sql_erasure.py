@@ -78,14 +78,14 @@ class SqlErasure:
         """All sessions of a user found in any table."""
         return await self._database.read(lambda rows: _sessions(rows, tenant))
 
-    async def erase(self, tenant: Tenant, *, held: Collection[str]) -> dict[str, int] | None:
+    async def erase(self, tenant: Tenant, *, locked: Collection[str]) -> dict[str, int] | None:
         """Delete the user's row, which cascades to all of their rows, then files."""
 
         def work(rows: Rows) -> dict[str, int] | None:
             rows.disable_timeout()
             # The row lock prevents new sessions until the end of this transaction.
             rows.all(f"SELECT id FROM tenants WHERE app = ? AND user_id = ?{rows.lock}", tenant)  # noqa: S608 - a constant
-            if not _sessions(rows, tenant) <= set(held):
+            if not _sessions(rows, tenant) <= set(locked):
                 return None
             erased = {name: _count(rows, table, tenant) for name, table in _TABLES.items()}
             erased["model_uses"] = _count(rows, "model_uses", tenant)

@@ -122,7 +122,7 @@ def plan_lookup(
     """
     share = min(1.0, span.rows / tenant.span.rows)
     rarest = sorted(terms, key=lambda term: frequencies[term])
-    chosen: list[str] = []
+    plan_terms: list[str] = []
     common: list[str] = []
     rows = 0.0
     for at, term in enumerate(rarest):
@@ -130,11 +130,11 @@ def plan_lookup(
         if rows + more > max_rows:
             common = rarest[at : at + common_terms] if rows < enough else []
             break
-        chosen.append(term)
+        plan_terms.append(term)
         rows += more
     left = min(max_rows - round(rows), _NEWEST_FOR_ONE * (enough - round(rows)))
     newest = [IndexLookup([term], left // len(common)) for term in common]
-    return [*([IndexLookup(chosen)] if chosen else []), *newest]
+    return [*([IndexLookup(plan_terms)] if plan_terms else []), *newest]
 
 
 _FAR_PAST, _FAR_FUTURE = -1e12, 1e12

@@ -27,7 +27,7 @@ from acc_ace.core.schemas.qualification import QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.errors import InputError, StoreError
-from acc_ace.turn.ports import HeldEvents
+from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.rule_service import with_user_rules
 from acc_ace.turn.spending import beside_replay
 from acc_ace.turn.steps import compress, qualify, recall
@@ -208,12 +208,12 @@ class TurnLifecycle:
                     await asyncio.wait([doing])
             raise
 
-    async def keep_events(self, held: HeldEvents) -> None:
+    async def keep_events(self, buffer: EventBuffer) -> None:
         """Store the events of a run without a turn, such as one that a plugin answered."""
         work = self._container.unit_of_work()
-        work.add(held.write())
+        work.add(buffer.write())
         await work.commit()
-        held.written()
+        buffer.written()
 
     async def fail(self, record: TurnRecord) -> None:
         """Store the failed turn as evidence, best effort; there is nothing to undo.
@@ -227,8 +227,8 @@ class TurnLifecycle:
             if observer.used != observer.stored_use:
                 await self._try(record, *await self._calls(record))
             return
-        if record.held is not None:
-            record.held.discard()
+        if record.buffer is not None:
+            record.buffer.discard()
         if record.start.turn_input is None:
             return
         now = self._container.clock.now()
@@ -263,15 +263,15 @@ class TurnLifecycle:
         return writes
 
     async def _commit(self, record: TurnRecord, turn: Interaction, ahead: Any) -> None:  # noqa: ANN401
-        held, observer = record.held, record.observer
+        buffer, observer = record.buffer, record.observer
         calls, beside = len(observer.calls), await self._calls(record)
-        if held is not None:
-            beside.append(held.write(*([] if ahead is None else [ahead])))
+        if buffer is not None:
+            beside.append(buffer.write(*([] if ahead is None else [ahead])))
         await commit_turn(self._container, record, turn, beside)
         record.is_written = record.is_committed = True
         observer.stored_use, observer.stored_calls = observer.used, calls
-        if held is not None:
-            held.written()
+        if buffer is not None:
+            buffer.written()
 
     def _interaction(self, record: TurnRecord, prompt_hashes: Mapping[str, str]) -> Interaction:
         outcome = Outcome.PAUSED if record.decision is None else Outcome.ANSWERED

@@ -107,12 +107,12 @@ class TurnObserver:
         """Add warnings, without duplicates."""
         self.warnings.extend(w for w in warnings if w not in self.warnings)
 
-    def count(self, use: StageUse, asked: StructuredResult[Any]) -> None:
+    def count(self, use: StageUse, result: StructuredResult[Any]) -> None:
         """Take a structured call's cost into its stage, and its warnings and calls here."""
-        use.add(asked.use, asked.model)
-        use.model = asked.model or use.model
-        self.warn(*asked.warnings)
-        self.note_calls(*asked.calls)
+        use.add(result.use, result.model)
+        use.model = result.model or use.model
+        self.warn(*result.warnings)
+        self.note_calls(*result.calls)
 
     def note_calls(self, *calls: ModelCall) -> None:
         """Keep model calls."""

@@ -44,7 +44,7 @@ async def offload(
     batch gives the same artifacts. If the model is down, only its finds beyond the rules are
     missing.
 
-    Turns may run during the model call. The session is held only for the write, and nothing is
+    Turns may run during the model call. The session is locked only for the write, and nothing is
     written for a turn undone or deleted meanwhile. If a rollback happened meanwhile, even one
     that was reverted, notes of earlier turns may be deleted: progress is then not stored, so
     that the next offload reads those turns again. Raises
@@ -202,8 +202,8 @@ async def _found(
         ],
         "entities": entities,
     }
-    asked = await structured_call(completion, prompt, inputs, parser(SessionMemory), repairs=0)
-    return [*([asked.value] if asked.value else []), *memories]
+    result = await structured_call(completion, prompt, inputs, parser(SessionMemory), repairs=0)
+    return [*([result.value] if result.value else []), *memories]
 
 
 async def _entities(container: Container, key: SessionKey, last: int) -> list[str]:

@@ -19,7 +19,7 @@ from acc_ace.core.schemas.trace import TurnTrace
 from acc_ace.unit_of_work import Write
 
 
-class HeldEvents(Protocol):
+class EventBuffer(Protocol):
     """Events that a run has appended to its session but not stored yet."""
 
     @property
@@ -28,7 +28,7 @@ class HeldEvents(Protocol):
         ...
 
     def write(self, *ahead: Any) -> Write:  # noqa: ANN401 - events of a framework
-        """The write of the held events and of `ahead`, which the run will append next."""
+        """The write of the buffered events and of `ahead`, which the run will append next."""
         ...
 
     def written(self) -> None:
@@ -36,7 +36,7 @@ class HeldEvents(Protocol):
         ...
 
     def discard(self) -> None:
-        """Drop held and future events of the run: the turn has failed."""
+        """Drop buffered and future events of the run: the turn has failed."""
         ...
 
 
@@ -213,11 +213,11 @@ class UserErasure(Protocol):
         """Return all sessions of a user, including those with unreadable records."""
         ...
 
-    async def erase(self, tenant: Tenant, *, held: Collection[str]) -> dict[str, int] | None:
+    async def erase(self, tenant: Tenant, *, locked: Collection[str]) -> dict[str, int] | None:
         """Delete all data of a user: rows in one transaction, then files; return counts by kind.
 
-        The caller holds the sessions `held`. Deletes nothing and returns None when there are
-        others: a turn running in one of them would write again.
+        The caller has the locks of the sessions `locked`. Deletes nothing and returns None when
+        there are others: a turn running in one of them would write again.
         """
         ...
 
@@ -228,7 +228,7 @@ class UserErasure(Protocol):
         left: SessionRecord | None = None,
         notes: Sequence[Artifact] = (),
     ) -> dict[str, int]:
-        """Delete sessions held by the caller, with ADK's rows and files; return counts by kind.
+        """Delete sessions locked by the caller, with ADK's rows and files; return counts by kind.
 
         For a single session, the same transaction stores `left` in the directory as its
         tombstone, and `notes`.

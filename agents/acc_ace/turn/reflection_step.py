@@ -224,14 +224,14 @@ async def reflect(
     if (plain := plain_reflection(outcome)) is not None:
         return StructuredResult(value=plain)
     inputs = reflector_inputs(outcome, playbook, limits)
-    asked: StructuredResult[Reflection] = StructuredResult(value=None)
+    result: StructuredResult[Reflection] = StructuredResult(value=None)
     for _ in range(max_rounds):
-        last = asked.value
+        last = result.value
         inputs["previous_reflection"] = last.model_dump(mode="json") if last else None
         fresh = await structured_call(
             completion, prompt, inputs, parser(Reflection), repairs=limits.repairs
         )
-        asked = asked.plus(
+        result = result.plus(
             value=fresh.value,
             model=fresh.model,
             use=fresh.use,
@@ -240,7 +240,7 @@ async def reflect(
         )
         if fresh.value is None or (last is not None and _same(last, fresh.value)):
             break
-    return asked
+    return result
 
 
 def _same(one: Reflection, other: Reflection) -> bool:

@@ -45,7 +45,7 @@ async def with_user_rules(
     if pins == list(state.pins):
         return state
     ids = {None, *(pin.id for pin in pins)}
-    questions = [asked for asked in state.questions if asked.rule_id in ids]
+    questions = [question for question in state.questions if question.rule_id in ids]
     ccs = state.ccs.model_copy(update={"constraints": [pin.text for pin in pins]})
     return state.model_copy(update={"pins": pins, "ccs": ccs, "questions": questions})
 
@@ -97,10 +97,10 @@ class RuleService:
         def change(known: ConstraintSet) -> None:
             for text in rules:
                 known.pin(text, text, system)
-                held = known.find(known.active(text))
-                if held and held.scope is RuleScope.SESSION and held.authority.rank < system.rank:
-                    raised = held.model_copy(update={"authority": system})
-                    known.pins[known.pins.index(held)] = raised
+                old = known.find(known.active(text))
+                if old and old.scope is RuleScope.SESSION and old.authority.rank < system.rank:
+                    raised = old.model_copy(update={"authority": system})
+                    known.pins[known.pins.index(old)] = raised
                     known.added.append(raised)
 
         return await self._change(key, change, goal=pin)
@@ -129,7 +129,7 @@ class RuleService:
         """
 
         def change(rules: ConstraintSet) -> None:
-            is_open = any(asked.id == question_id for asked in rules.questions)
+            is_open = any(question.id == question_id for question in rules.questions)
             settle_question(rules, question_id, yes=yes, authority=Authority.USER)
             _raise(rules.warnings, ForbiddenError if is_open else NotFoundError)
 

@@ -266,7 +266,7 @@ class Rollback:
 
     async def _inverse_rule_changes(self, key: SessionKey, current: int, target: int) -> CcsDiff:
         """The inverse of this session's changes to user-wide rules after version `target`."""
-        held = {pin.id for pin in await self._container.user_rules.list(key.tenant)}
+        own = {pin.id for pin in await self._container.user_rules.list(key.tenant)}
         pins: dict[str, ConstraintPin] = {}
         present: dict[str, bool] = {}
         for version in range(current, target, -1):
@@ -282,12 +282,12 @@ class Rollback:
         users = {name: pin for name, pin in pins.items() if pin.scope is RuleScope.USER}
         return CcsDiff(
             constraints_added=[
-                pin for name, pin in users.items() if present.get(name) and name not in held
+                pin for name, pin in users.items() if present.get(name) and name not in own
             ],
             constraints_released=[
                 Release(id=name, text=pin.text, quote=_ROLLED_BACK)
                 for name, pin in users.items()
-                if present.get(name) is False and name in held
+                if present.get(name) is False and name in own
             ],
         )
 

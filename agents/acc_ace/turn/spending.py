@@ -245,8 +245,8 @@ def _with_saved(stages: Sequence[StageCost]) -> list[StageCost]:
         own = [each for each in stages if each.stage == stage] or [
             StageCost(stage=stage, model="", tokens=TokenUse(), cost=Money())
         ]
-        asked = sum(each.runs for each in own)
-        saved = max(answered - asked, 0) if stage in STAGES else 0
+        calls = sum(each.runs for each in own)
+        saved = max(answered - calls, 0) if stage in STAGES else 0
         shown += [own[0].model_copy(update={"saved": saved}), *own[1:]]
     return shown
 

@@ -146,9 +146,9 @@ async def qualify(
         decided = decide_by_score(screening.to_judge, scores)
         known = {decision.artifact_id for decision in decided}
         doubtful = [each for each in screening.to_judge if each.artifact_id not in known]
-        asked: StructuredResult[RelevanceBatch] = StructuredResult(value=None)
+        result: StructuredResult[RelevanceBatch] = StructuredResult(value=None)
         if doubtful:
-            asked = await structured_call(
+            result = await structured_call(
                 model,
                 load_prompts().qualifier,
                 _inputs(start, "candidates", doubtful, limits),
@@ -157,8 +157,8 @@ async def qualify(
             )
         else:
             observer.saved["qualifier"] = "decided by rules and scores"
-        observer.count(use, asked)
-        judged = asked.value.decisions if asked.value else []
+        observer.count(use, result)
+        judged = result.value.decisions if result.value else []
         return conclude(screening, RelevanceBatch(decisions=[*decided, *judged]), limits=limits)
 
 
@@ -188,16 +188,16 @@ async def compress(
             gate = _carried_on(start, limits)
         else:
             inputs = _inputs(start, "artifacts", qualified.qualified, limits)
-            asked = await structured_call(
+            result = await structured_call(
                 model,
                 load_prompts().compressor,
                 inputs,
                 partial(read_proposals, x_t=start.x_t, inputs=inputs),
                 repairs=limits.repairs,
             )
-            observer.count(use, asked)
+            observer.count(use, result)
             # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
-            gate = await asyncio.to_thread(_gated, start, qualified, asked.value, limits)
+            gate = await asyncio.to_thread(_gated, start, qualified, result.value, limits)
         observer.warn(*gate.warnings)
         released = [*start.dropped, *gate.diff.constraints_released]
         entry = JournalEntry(

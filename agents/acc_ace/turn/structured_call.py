@@ -93,7 +93,7 @@ async def structured_call(
     a warning: every caller has a last good state to fall back to.
     """
     user_text = prompt.render(inputs)
-    asked: StructuredResult[T] = StructuredResult(value=None)
+    total: StructuredResult[T] = StructuredResult(value=None)
     note = ""
     for attempt in range(repairs + 1):
         sent, started = user_text + note, perf_counter()
@@ -102,21 +102,21 @@ async def structured_call(
         except ModelError as error:
             spent = TokenUse.model_validate(error.spent)
             call = _call(prompt, sent, Reply("", use=spent), started, error=str(error))
-            return asked.plus(use=spent, warnings=[_named(prompt, str(error))], calls=[call])
+            return total.plus(use=spent, warnings=[_named(prompt, str(error))], calls=[call])
         call = _call(prompt, sent, reply, started)
-        asked = asked.plus(model=reply.model, use=reply.use, warnings=reply.warnings, calls=[call])
+        total = total.plus(model=reply.model, use=reply.use, warnings=reply.warnings, calls=[call])
         reason: object
         try:
-            asked = replace(asked, value=_with_entries(asked.value, parse(reply.text)))
-            if not (reason := "; ".join(_unreadable(asked.value))):
-                return asked
+            total = replace(total, value=_with_entries(total.value, parse(reply.text)))
+            if not (reason := "; ".join(_unreadable(total.value))):
+                return total
             note = _ENTRIES_NOTE.format(entries=reason)
         except ModelOutputError as error:
             reason = error
-            note = note if asked.value is not None else _REPAIR_NOTE.format(reason=error)
+            note = note if total.value is not None else _REPAIR_NOTE.format(reason=error)
         complaint = _complaint(prompt, reason, attempt, repairs)
-        asked = asked.plus(use=TokenUse(failed=1), warnings=[complaint])
-    return asked
+        total = total.plus(use=TokenUse(failed=1), warnings=[complaint])
+    return total
 
 
 _REPAIR_NOTE = (

@@ -26,7 +26,7 @@ from acc_ace.core.schemas.reflection import Feedback, Judgement, Reflection
 from acc_ace.core.schemas.report import ReportedLearning
 from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.turn.observer import Listener, TurnObserver
-from acc_ace.turn.ports import HeldEvents
+from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.turn_commit import LostCall
 
 T = TypeVar("T")
@@ -142,7 +142,7 @@ class TurnRecord:
 
     start: TurnStart
     observer: TurnObserver = field(default_factory=TurnObserver)
-    held: HeldEvents | None = None
+    buffer: EventBuffer | None = None
     """The turn's events, where the session service buffers them."""
     marks_playbook: bool = False
     """Whether session.state has only the playbook's version, so events do not repeat it whole."""
@@ -243,12 +243,12 @@ class TurnRecords:
         return request if session == key else TurnOptions()
 
     def begin(
-        self, key: SessionKey, invocation_id: str, *, held: HeldEvents | None = None
+        self, key: SessionKey, invocation_id: str, *, buffer: EventBuffer | None = None
     ) -> TurnRecord:
         """Open the record of a turn."""
         request = self.requested(key)
         start = TurnStart(key, invocation_id=invocation_id, idempotency_key=request.idempotency_key)
-        record = TurnRecord(start, TurnObserver(request.listener), held)
+        record = TurnRecord(start, TurnObserver(request.listener), buffer)
         self._running[key] = record
         return record
 

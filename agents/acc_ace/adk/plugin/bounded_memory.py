@@ -162,8 +162,8 @@ class BoundedMemoryPlugin(BasePlugin):
         ctx = callback_context.get_invocation_context()
         run = turn.runs[run_name(callback_context)]
         run.check()
-        asked = turn.asked[callback_context.agent_name] = llm_request.model or ""
-        self._container.spending.require_prices([asked])
+        model = turn.asked[callback_context.agent_name] = llm_request.model or ""
+        self._container.spending.require_prices([model])
         for tool in llm_request.tools_dict.values():
             _refuse_without_plugin(tool)
         limit = self._container.settings.limits.tool_result_tokens
@@ -192,8 +192,8 @@ class BoundedMemoryPlugin(BasePlugin):
             return None
         run = turn.runs[run_name(callback_context)]
         keep_calls_apart(llm_response, turn.record, callback_context, run.events())
-        asked = turn.asked.get(callback_context.agent_name, "")
-        count_reply(turn.record.observer, callback_context, llm_response, asked=asked)
+        model = turn.asked.get(callback_context.agent_name, "")
+        count_reply(turn.record.observer, callback_context, llm_response, model=model)
         return None
 
     async def on_model_error_callback(

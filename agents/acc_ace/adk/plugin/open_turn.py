@@ -27,7 +27,7 @@ from acc_ace.core.schemas.interaction import ToolCall
 from acc_ace.core.schemas.report import AnswerChunk, ToolStarted, TurnEvent, WaitingCall
 from acc_ace.core.text.similarity import content_words
 from acc_ace.turn.observer import Listener, TurnObserver
-from acc_ace.turn.ports import HeldEvents
+from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.turn_record import TurnOptions, TurnRecord, TurnStart
 
 _TOOLS_OF_ADK = frozenset({"transfer_to_agent", "set_model_response", "finish_task"})
@@ -173,7 +173,7 @@ def new_turn(
     ctx: InvocationContext,
     listener: Listener | None,
     request: TurnOptions,
-    held: HeldEvents | None,
+    buffer: EventBuffer | None,
 ) -> OpenTurn:
     """A new turn, before its first event; the app's listener and the caller's hear it."""
     listeners = [each for each in (listener, request.listener) if each is not None]
@@ -189,7 +189,7 @@ def new_turn(
             idempotency_key=request.idempotency_key,
         ),
         TurnObserver(heard),
-        held,
+        buffer,
         marks_playbook=not isinstance(ctx.session_service, StoredSessions),
     )
     return OpenTurn(

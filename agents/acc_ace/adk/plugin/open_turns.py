@@ -99,10 +99,10 @@ class Turns:
             self._open[run_name(ctx)] = outer
             return
         await self.take(ctx)
-        held = await self._sessions.take(ctx)
-        held.is_started = True
+        lease = await self._sessions.take(ctx)
+        lease.is_started = True
         request = self.records.requested(session_key(ctx))
-        turn = new_turn(ctx, self._listener, request, held.events)
+        turn = new_turn(ctx, self._listener, request, lease.events)
         turn.counted.enter_context(self._container.pressure.turn())
         try:
             turn.unsaved = await self._memory.open(turn)

@@ -51,7 +51,7 @@ class _Stage(Enum):
     DISCARDED = auto()
 
 
-class HeldTurn:
+class TurnBuffer:
     """Write buffer of the events that one invocation has appended to its session."""
 
     def __init__(self, key: SessionKey, invocation_id: str) -> None:

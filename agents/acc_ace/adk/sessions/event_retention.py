@@ -160,8 +160,8 @@ def apply_rewind(rows: Rows, session: int, rewind: Event) -> None:
     if before not in invocations:
         return
     begin = invocations.index(before)
-    held = {**read_base(rows, session), **own_changes(events[:begin])}
+    values = {**read_base(rows, session), **own_changes(events[:begin])}
     reverted = events[begin:]
-    rewind.actions.state_delta = {name: held.get(name) for name in sorted(own_changes(reverted))}
+    rewind.actions.state_delta = {name: values.get(name) for name in sorted(own_changes(reverted))}
     delete_events(rows, session, [event.id for event in reverted])
     note_all_calls(rows, session, events[:begin])

@@ -140,13 +140,13 @@ def read_old(rows: Rows, session: int, *, turns: int, limit: int, spare: str) ->
 def delete_events(rows: Rows, session: int, events: Collection[str]) -> None:
     """Delete events, and the rows of the calls that they answered."""
     named = (session, *events)
-    chosen = f"session_id = ? AND event_id IN {marks(events)}"
+    where = f"session_id = ? AND event_id IN {marks(events)}"
     rows.run(
         "DELETE FROM adk_open_calls WHERE session_id = ? AND answered_in IN "  # noqa: S608 - marks of values
-        f"(SELECT invocation_id FROM adk_events WHERE {chosen})",
+        f"(SELECT invocation_id FROM adk_events WHERE {where})",
         (session, *named),
     )
-    rows.run(f"DELETE FROM adk_events WHERE {chosen}", named)  # noqa: S608 - marks of values
+    rows.run(f"DELETE FROM adk_events WHERE {where}", named)  # noqa: S608 - marks of values
 
 
 def note_calls(rows: Rows, session: int, invocation: str, traffic: PendingToolCalls) -> int:

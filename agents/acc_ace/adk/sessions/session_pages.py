@@ -24,7 +24,7 @@ class StoredSession(NamedTuple):
     state: dict[str, Any]
 
 
-class HeldEvent(NamedTuple):
+class StoredEvent(NamedTuple):
     """A stored event, and its place in the order of events."""
 
     place: int
@@ -46,7 +46,7 @@ class SessionPages(Protocol):
 
     async def events(
         self, key: SessionKey, *, limit: int, after: int | None
-    ) -> Sequence[HeldEvent]:
+    ) -> Sequence[StoredEvent]:
         """A page of events, oldest first; `after` is the place that ended the previous page."""
         ...
 
@@ -82,7 +82,7 @@ class SqlSessionPages:
 
     async def events(
         self, key: SessionKey, *, limit: int, after: int | None
-    ) -> Sequence[HeldEvent]:
+    ) -> Sequence[StoredEvent]:
         """A page of events, oldest first."""
 
         def work(rows: Rows) -> list[EventRow]:
@@ -90,7 +90,7 @@ class SqlSessionPages:
             return [] if session is None else read_all(rows, session, after=after or 0, limit=limit)
 
         page = await self._database.read(work)
-        return [HeldEvent(row.seq, json.loads(row.body)) for row in page]
+        return [StoredEvent(row.seq, json.loads(row.body)) for row in page]
 
 
 class ServiceSessionPages:
@@ -124,7 +124,7 @@ class ServiceSessionPages:
 
     async def events(
         self, key: SessionKey, *, limit: int, after: int | None
-    ) -> Sequence[HeldEvent]:
+    ) -> Sequence[StoredEvent]:
         """All events of a session, as one page."""
         if after is not None:
             return []
@@ -132,6 +132,6 @@ class ServiceSessionPages:
             app_name=key.app, user_id=key.user, session_id=key.session
         )
         return [
-            HeldEvent(at, event.model_dump(mode="json", exclude_none=True))
+            StoredEvent(at, event.model_dump(mode="json", exclude_none=True))
             for at, event in enumerate(session.events if session else ())
         ]

@@ -7,7 +7,7 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.adk.sessions.base_session_service import GetSessionConfig
 
 from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.turn.ports import HeldEvents
+from acc_ace.turn.ports import EventBuffer
 from acc_ace.unit_of_work import Database
 
 NO_EVENTS: Final = GetSessionConfig(num_recent_events=0)
@@ -20,7 +20,7 @@ class StoredSessions(BaseSessionService):
     database: Database
 
     @abstractmethod
-    def hold(self, key: SessionKey, invocation_id: str) -> HeldEvents:
+    def hold(self, key: SessionKey, invocation_id: str) -> EventBuffer:
         """Buffer what an invocation appends, until its turn is written or discarded."""
 
     @abstractmethod

@@ -19,12 +19,12 @@ What a turn loads and stores does not grow with the history. The differences fro
 
 A turn can be stored in one transaction with the rows of the other stores:
 
-    held = sessions.hold(key, invocation_id)   # before ADK appends the user's message
+    buffer = sessions.hold(key, invocation_id)   # before ADK appends the user's message
     ...                                        # events reach the running session, and no database
-    work.add(held.write(answer))               # the buffer, and the answer that ADK appends next
+    work.add(buffer.write(answer))               # the buffer, and the answer that ADK appends next
     await work.commit()
-    held.written()                             # from here on the invocation's events are stored
-    held.discard()                             # or instead: the turn failed, nothing is stored
+    buffer.written()                             # from here on the invocation's events are stored
+    buffer.discard()                             # or instead: the turn failed, nothing is stored
 
 Later events of a discarded turn are not stored either, such as those by which ADK seals an aborted
 run. Writes from outside of the invocation (a rewind, a PATCH, a compaction) are always stored at
@@ -42,7 +42,7 @@ from google.adk.events import Event
 from google.adk.sessions import Session
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
-from acc_ace.adk.sessions.event_buffer import HeldTurn, write_events
+from acc_ace.adk.sessions.event_buffer import TurnBuffer, write_events
 from acc_ace.adk.sessions.event_retention import Retention, cut
 from acc_ace.adk.sessions.event_rows import (
     delete_events,
@@ -118,16 +118,16 @@ class SqlSessionService(StoredSessions):
         self._on_delete = on_delete
         self._owns_database = owns_database
         self._playbook = playbook
-        self._turns: OrderedDict[tuple[SessionKey, str], HeldTurn] = OrderedDict()
+        self._turns: OrderedDict[tuple[SessionKey, str], TurnBuffer] = OrderedDict()
 
-    def hold(self, key: SessionKey, invocation_id: str) -> HeldTurn:
+    def hold(self, key: SessionKey, invocation_id: str) -> TurnBuffer:
         """Buffer what an invocation appends, until its turn is written or discarded."""
         ended = [name for name, turn in self._turns.items() if not turn.is_open]
         for name in ended[: max(0, len(ended) - _ENDED_TURNS)]:
             del self._turns[name]
-        held = HeldTurn(key, invocation_id)
-        self._turns[key, invocation_id] = held
-        return held
+        buffer = TurnBuffer(key, invocation_id)
+        self._turns[key, invocation_id] = buffer
+        return buffer
 
     async def create_session(
         self,
@@ -221,8 +221,8 @@ class SqlSessionService(StoredSessions):
         if not event.actions.rewind_before_invocation_id:
             hold_live(session, event, live)
         if starts_turn(event):
-            held = self._turns.get((key, event.invocation_id))
-            is_stored = held is None or not held.is_open
+            buffer = self._turns.get((key, event.invocation_id))
+            is_stored = buffer is None or not buffer.is_open
             await cut(self, key, self._retention, started=event, is_stored=is_stored)
         return appended
 
@@ -293,8 +293,8 @@ class SqlSessionService(StoredSessions):
 
     async def _store(self, key: SessionKey, event: Event) -> None:
         """Store an event, unless its turn holds it back."""
-        held = self._turns.get((key, event.invocation_id))
-        if held is None or not held.keeps_back(event):
+        buffer = self._turns.get((key, event.invocation_id))
+        if buffer is None or not buffer.keeps_back(event):
             await self.database.write(lambda rows: write_events(rows, key, [event]))
 
     async def _shown(self, session: Session) -> Session:

@@ -79,7 +79,7 @@ class AnswerLearning:
             learning.outcome = await with_current_bullets(
                 turn_outcome(record), self._container.playbooks, _scope(record), playbook
             )
-            asked = await reflect(
+            result = await reflect(
                 learning.outcome,
                 playbook,
                 completion=models["reflector"],
@@ -87,11 +87,11 @@ class AnswerLearning:
                 limits=self._settings.limits,
                 max_rounds=self._settings.reflector_max_rounds,
             )
-            record.observer.count(use, asked)
-            learning.reflection = asked.value
-            if asked.value is not None:
+            record.observer.count(use, result)
+            learning.reflection = result.value
+            if result.value is not None:
                 await self._note_learned(record)
-            return asked.value
+            return result.value
 
     async def tag(self, record: TurnRecord) -> bool:
         """Count the tags on the bullets that were used; whether the playbook has changed.
@@ -120,7 +120,7 @@ class AnswerLearning:
         with record.observer.stage("curator") as use:
             if record.learning.reflection is None:
                 return None
-            asked = await propose_deltas(
+            result = await propose_deltas(
                 record.learning.reflection,
                 turn_outcome(record),
                 record.lessons,
@@ -128,9 +128,9 @@ class AnswerLearning:
                 prompt=load_prompts().curator,
                 limits=self._settings.limits,
             )
-            record.observer.count(use, asked)
-            record.learning.batch = asked.value
-            return asked.value
+            record.observer.count(use, result)
+            record.learning.batch = result.value
+            return result.value
 
     async def update(self, record: TurnRecord) -> bool:
         """Apply the deltas, each applied, held or rejected; refine every `refine_interval` turns.

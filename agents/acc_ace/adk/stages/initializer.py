@@ -96,11 +96,11 @@ async def _mended_projection(
 ) -> State:
     """The persisted keys that differ from the authorities, with the right values."""
     mended: State = {}
-    held = state.get(keys.CCS)
+    projection = state.get(keys.CCS)
     true = record.start.previous.to_state()
-    if held is not None and held != true:
+    if projection is not None and projection != true:
         mended[keys.CCS] = true
-        if not await _is_stale(held, record, journal):
+        if not await _is_stale(projection, record, journal):
             record.observer.warn(
                 "session.state['ccs'] was altered; it was restored from the journal"
             )
@@ -110,10 +110,10 @@ async def _mended_projection(
     return mended
 
 
-async def _is_stale(held: object, record: TurnRecord, journal: Journal) -> bool:
+async def _is_stale(projection: object, record: TurnRecord, journal: Journal) -> bool:
     """Whether the projection is only stale, as after an undo, a rollback or a crash."""
     try:
-        state = CommittedState.from_state(held)
+        state = CommittedState.from_state(projection)
     except ValueError:
         return False
     entry = await journal.get(record.key, state.version)

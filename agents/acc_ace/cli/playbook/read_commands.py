@@ -190,7 +190,7 @@ def stats(
     stored, held, records = with_playbook(target, work)
     playbook, limits, archived = stored.playbook, settings.limits, len(records)
     left = sum(record.reason in ROOM_REASONS for record in records)
-    found = {
+    numbers = {
         "version": stored.version,
         "digest": stored.digest,
         "files": count_files(settings.data_dir / FOLDER, scope_of(target, settings)),

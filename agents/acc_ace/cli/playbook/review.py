@@ -66,7 +66,7 @@ def _list_held(place: PlaybookTarget, *, as_json: bool) -> None:
     def view(records: Sequence[DeltaRecord]) -> RenderableType:
         against = contradicted(playbook, records)
         shown = (held_view(record, against.get(record.seq, ())) for record in records)
-        return Group(*(part for held in shown for part in (held, Text())), _counted(records))
+        return Group(*(part for block in shown for part in (block, Text())), _counted(records))
 
     records, playbook = with_playbook(place, work)
     print_items(records, view, as_json=as_json)

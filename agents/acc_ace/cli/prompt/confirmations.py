@@ -42,5 +42,5 @@ class ConfirmationDesk:
 
     def drop(self) -> bool:
         """Ask no more; whether anything was asked."""
-        asked, self._waiting, self._answers = bool(self._waiting), [], {}
-        return asked
+        is_waiting, self._waiting, self._answers = bool(self._waiting), [], {}
+        return is_waiting

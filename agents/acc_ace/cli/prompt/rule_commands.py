@@ -20,7 +20,7 @@ def rules_view(state: CommittedState) -> RenderableType:
     if not state.pins and not state.questions:
         return Group(title, Text("none yet: /rule TEXT makes one"))
     rows = [(pin.id, Paragraphs(*_rule(pin))) for pin in state.pins]
-    rows += [(asked, Paragraphs((text, "yellow"))) for asked, text in _questions(state)]
+    rows += [(label, Paragraphs((text, "yellow"))) for label, text in _questions(state)]
     return Group(title, named_values(rows))
 
 
@@ -64,5 +64,5 @@ def _rule(pin: ConstraintPin) -> Iterator[tuple[str, str]]:
 
 
 def _questions(state: CommittedState) -> Iterator[tuple[str, str]]:
-    for asked in state.questions:
-        yield asked.id, question_text(asked, state.pins, language_of(asked.quote))
+    for question in state.questions:
+        yield question.id, question_text(question, state.pins, language_of(question.quote))

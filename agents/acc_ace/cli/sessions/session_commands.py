@@ -112,10 +112,10 @@ async def _changed(
     if forget is not None:
         lines += [lifted_line(await service.forget(key, each)) for each in read_ids(forget)]
     if answer is not None:
-        asked, _, word = answer.partition("=")
+        question, _, word = answer.partition("=")
         if word not in {"yes", "no"}:
             raise InputError("answer a question by its id, as in --answer q-0001=yes or =no")
-        await service.answer(key, asked.strip().lower(), yes=word == "yes")
+        await service.answer(key, question.strip().lower(), yes=word == "yes")
     return lines
 
 

@@ -96,7 +96,7 @@ def consent_notes(rules: ConstraintSet, text: str) -> tuple[str, ...]:
     lines += [_UNKEPT[language].format(said=one_line(words)) for words in rules.unkept]
     if rules.unmatched and rules.pins and not rules.asked_now():
         lines.append(_nothing(rules, language))
-    lines += [question_text(asked, rules.pins, language) for asked in rules.asked_now()]
+    lines += [question_text(question, rules.pins, language) for question in rules.asked_now()]
     return tuple(lines)
 
 
@@ -111,7 +111,7 @@ def sole_question(state: CommittedState, answer: str) -> str | None:
     It must be the only one of the newest turn, and its answer must contain no other question:
     otherwise the user has to give the id.
     """
-    newest = [asked for asked in state.questions if asked.asked_turn == state.turn]
+    newest = [question for question in state.questions if question.asked_turn == state.turn]
     if len(newest) != 1:
         return None
     rest = answer

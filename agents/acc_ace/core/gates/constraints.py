@@ -124,7 +124,7 @@ class ConstraintSet:
         self.pins.remove(pin)
         line = one_line(quote[:_QUOTE_CHARS])
         self.released.append(Release(id=pin.id, text=pin.text, quote=line, replaced_by=replaced_by))
-        self.questions = [asked for asked in self.questions if asked.rule_id != pin.id]
+        self.questions = [question for question in self.questions if question.rule_id != pin.id]
 
     def ask(
         self,
@@ -145,13 +145,13 @@ class ConstraintSet:
             texts=[one_line(text) for text in texts],
             asked_turn=self.turn,
         )
-        others = [asked for asked in self.questions if not _same_matter(asked, question)]
+        others = [each for each in self.questions if not _same_matter(each, question)]
         self.questions = [*others, question][-MOST_QUESTIONS:]
 
     def lapse(self) -> None:
         """Drop the lapsed questions."""
         oldest = self.turn - QUESTION_TURNS
-        self.questions = [asked for asked in self.questions if asked.asked_turn >= oldest]
+        self.questions = [question for question in self.questions if question.asked_turn >= oldest]
 
     def settle_tentative(self) -> None:
         """Confirm tentative rules of earlier turns, to which the user did not object."""
@@ -234,12 +234,12 @@ def make_rule(
     rules: ConstraintSet, text: str, quote: str, authority: Authority, scope: RuleScope
 ) -> None:
     """Pin a rule; a session rule with the same wording is widened to the requested scope."""
-    held = rules.find(rules.active(text))
-    widens = held is not None and held.scope is not scope and scope is RuleScope.USER
-    if held is None or not widens:
+    pin = rules.find(rules.active(text))
+    widens = pin is not None and pin.scope is not scope and scope is RuleScope.USER
+    if pin is None or not widens:
         rules.pin(text, quote, authority, scope=scope)
-    elif _may_change(rules, held, authority):
-        rules.release(held, quote)
+    elif _may_change(rules, pin, authority):
+        rules.release(pin, quote)
         successor = rules.pin(text, quote, authority, scope=scope)
         rules.released[-1] = rules.released[-1].model_copy(update={"replaced_by": successor})
 
@@ -273,7 +273,7 @@ def settle_question(
     rules: ConstraintSet, question_id: str, *, yes: bool, authority: Authority
 ) -> None:
     """Apply or drop an open question; warn if it is no longer open."""
-    question = next((asked for asked in rules.questions if asked.id == question_id), None)
+    question = next((each for each in rules.questions if each.id == question_id), None)
     if question is None:
         rules.warnings.append(
             f"question {question_id} is not open: it was answered, or lapsed after "
@@ -342,7 +342,7 @@ def _take_proposals(
 def _unkept(rules: ConstraintSet, unread: Sequence[str], own: OwnWords) -> tuple[str, ...]:
     """The own sentences that unread proposals are about, but for what was kept or asked."""
     taken = [pin.quote for pin in rules.added]
-    taken += [asked.quote for asked in rules.asked_now()]
+    taken += [question.quote for question in rules.asked_now()]
     about = dict.fromkeys(own.about(words) for words in unread[:MOST_ASKED])
     return tuple(
         text for text in about if text and not any(text in each or each in text for each in taken)

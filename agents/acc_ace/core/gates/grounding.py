@@ -64,8 +64,8 @@ class Sources:
         if self.holds(end):
             return True
         words = _WORD.findall(end)
-        held = sum(self.holds(word) for word in words)
-        return held >= _ENDS_HELD * len(words) and self.holds_names(end)
+        count = sum(self.holds(word) for word in words)
+        return count >= _ENDS_HELD * len(words) and self.holds_names(end)
 
     def holds_names(self, sentence: str) -> bool:
         """Whether each name, id and number of a sentence occurs; its first word is ignored."""
@@ -85,8 +85,8 @@ def ground(
     update: dict[str, object] = {
         "episodic_trace": _grounded("episodic_trace", ccs.episodic_trace, sources, repairs)
     }
-    held = (("focal_entities", sources.holds_entity), ("relational_map", sources.holds_relation))
-    for field, holds in held:
+    checks = (("focal_entities", sources.holds_entity), ("relational_map", sources.holds_relation))
+    for field, holds in checks:
         update[field] = _kept(field, getattr(ccs, field), holds, repairs)
     for field in _PROSE:
         update[field] = _grounded(field, getattr(ccs, field) or "", sources, repairs)

@@ -95,15 +95,15 @@ def _choose(
     if index.tokens <= max_tokens and len(index.bullets) <= most:
         return index.bullets
     weights = term_weights(terms_of(text), terms_of(state), STATE_WEIGHT)
-    chosen = _fill(index, islice(index.ranked(weights), most), max_tokens)
-    return tuple(index.bullet(place) for place in sorted(chosen))
+    places = _fill(index, islice(index.ranked(weights), most), max_tokens)
+    return tuple(index.bullet(place) for place in sorted(places))
 
 
 def _fill(index: SelectionIndex, ranked: Iterable[Ranked], max_tokens: int) -> list[int]:
     """Take bullets by rank while they fit; a smaller one may follow one too large."""
     left, misses = max_tokens, 0
     opened: set[str] = set()
-    chosen: list[int] = []
+    places: list[int] = []
     for _, place in ranked:
         bullet = index.bullet(place)
         heading = 0 if bullet.section in opened else heading_tokens(bullet.section)
@@ -111,12 +111,12 @@ def _fill(index: SelectionIndex, ranked: Iterable[Ranked], max_tokens: int) -> l
         if cost <= left:
             left -= cost
             opened.add(bullet.section)
-            chosen.append(place)
+            places.append(place)
         else:
             misses += 1
         if left < _SHORTEST_LINE or misses > MOST_MISSES:
             break
-    return chosen
+    return places
 
 
 _INDEXES = _Indexes()

@@ -138,10 +138,10 @@ class SelectionIndex:
     def ranked(self, weights: Mapping[str, float]) -> Iterator[Ranked]:
         """Pinned bullets, then the others, each best first: relevance times confidence."""
         relevance = self._relevance(weights)
-        held = self._confidence
+        values = self._confidence
         pinned = [self._rank(place, relevance.pop(place, 0.0)) for place in self._pinned]
         matches = [
-            (-(BASE_RELEVANCE + (1 - BASE_RELEVANCE) * value) * held[place], place)
+            (-(BASE_RELEVANCE + (1 - BASE_RELEVANCE) * value) * values[place], place)
             for place, value in relevance.items()
         ]
         heapify(matches)
@@ -206,8 +206,8 @@ class SelectionIndex:
         self._next = max(self._next, place + 1)
         for term in bullet_terms(bullet.section, bullet.content):
             self._by_term.setdefault(term, {})[place] = None
-        held = self._confidence[place] = confidence(bullet)
-        entry = (-held, place)
+        value = self._confidence[place] = confidence(bullet)
+        entry = (-value, place)
         if sort:
             insort(self._by_confidence, entry)
         else:

@@ -36,9 +36,9 @@ class BackgroundLearning:
     ) -> None:
         """Raises ConfigError for a model that cannot be used, or without background learning."""
         self._container = container
-        chosen, settings = models or {}, container.settings
+        own, settings = models or {}, container.settings
         self._models = tuple(
-            chosen.get(role) or build_model(role, settings) for role in ("reflector", "curator")
+            own.get(role) or build_model(role, settings) for role in ("reflector", "curator")
         )
         learner = Learner(container, learning_roles(container, *self._models))
         self._worker: LearningWorker = open_learning_worker(

@@ -41,16 +41,16 @@ async def read_document(
     Raises NotFoundError for a document that memory does not hold, StoreError.
     """
     listing = artifacts_to_list(container.artifacts)
-    chosen: Edition | None = None
+    edition: Edition | None = None
     async for version, first in versions(listing, tenant, document=document_key(name)):
-        chosen = version
+        edition = version
         described = await _described(container.artifacts, tenant, version, first)
         if described is not None and described.complete:
             break
-    if chosen is None:
+    if edition is None:
         raise _unknown(name)
-    page = await listing.page(tenant, limit=limit, after=chosen.part_id(after_part))
-    return [part for part in page if part.artifact_id.startswith(chosen.prefix)]
+    page = await listing.page(tenant, limit=limit, after=edition.part_id(after_part))
+    return [part for part in page if part.artifact_id.startswith(edition.prefix)]
 
 
 async def remove_document(container: Container, tenant: Tenant, name: str) -> int:

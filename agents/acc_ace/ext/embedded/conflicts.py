@@ -168,7 +168,7 @@ def _same_act(request: str, clause: str) -> bool:
     """Whether the request orders the clause's action on the same objects."""
     core = _CONDITION.sub("", clause).strip() or clause
     banned = actions_in(core)
-    asked = frozenset(
+    acts = frozenset(
         name
         for part in split_clauses(request)
         if not _is_negated(part)
@@ -176,7 +176,7 @@ def _same_act(request: str, clause: str) -> bool:
     )
     if _other_things(request, clause) or _no_secret(request, core):
         return False
-    if banned & asked:
+    if banned & acts:
         return True
     if banned:
         return False
@@ -191,12 +191,12 @@ def _is_negated(part: str) -> bool:
 def _other_things(request: str, clause: str) -> bool:
     """Whether both name servers, files or services, but none in common."""
     banned = {item for item in find_entities(clause) if item.kind in {"server", "file", "service"}}
-    asked = {item for item in find_entities(request) if item.kind in {"server", "file", "service"}}
-    if not banned or not asked:
+    things = {item for item in find_entities(request) if item.kind in {"server", "file", "service"}}
+    if not banned or not things:
         return False
-    kinds = {item.kind for item in banned} & {item.kind for item in asked}
+    kinds = {item.kind for item in banned} & {item.kind for item in things}
     names = {item.name.casefold() for item in banned}
-    return bool(kinds) and not any(item.name.casefold() in names for item in asked)
+    return bool(kinds) and not any(item.name.casefold() in names for item in things)
 
 
 def _no_secret(request: str, core: str) -> bool:

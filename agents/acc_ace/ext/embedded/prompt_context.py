@@ -166,8 +166,8 @@ def _facts(spoken: Sequence[str]) -> list[str]:
     facts: list[str] = []
     for text in spoken:
         reported = facts_of(text)
-        held = corrected(reported, facts) if is_correction(text) else facts
-        facts = unique([*reported, *held])[:_MAX_FACTS]
+        facts_now = corrected(reported, facts) if is_correction(text) else facts
+        facts = unique([*reported, *facts_now])[:_MAX_FACTS]
     return facts
 
 

@@ -75,8 +75,8 @@ def refuse(situation: PromptContext) -> RuleAnswer | None:
         if item not in ending and not any(quote in one_line(item) for quote in ruled)
     ]
     number = referred_option(situation.text)
-    chosen = pick(situation.options, number) if number is not None else None
-    for request in (*wanted, *([chosen] if chosen else [])):
+    option = pick(situation.options, number) if number is not None else None
+    for request in (*wanted, *([option] if option else [])):
         conflict = find_conflict(request, situation.state.ccs.constraints)
         if conflict is None:
             continue
@@ -87,7 +87,7 @@ def refuse(situation: PromptContext) -> RuleAnswer | None:
             else say("how_to_release_text", situation.language)
         )
         line = say("refused", situation.language, rule=conflict.constraint, cite=cited(cite))
-        lead = situation.chosen_line(number, chosen) if request == chosen else ""
+        lead = situation.chosen_line(number, option) if request == option else ""
         used = lessons_for(situation, f"{request} constraint 制約")
         return RuleAnswer(
             (lead, line, how),
@@ -158,13 +158,13 @@ def _asks_to_end(situation: PromptContext) -> bool:
 
 def permit(situation: PromptContext) -> RuleAnswer | None:
     """Answer a request for permission that no constraint forbids."""
-    asked = [item for item in split_sentences(situation.text) if asks_permission(item)]
-    if not asked:
+    sentences = [item for item in split_sentences(situation.text) if asks_permission(item)]
+    if not sentences:
         return None
     rules = [
         Fact(text, situation.state.constraint_id(text)) for text in situation.state.ccs.constraints
     ]
-    near = best_facts(rules, asked[0], limit=2)
+    near = best_facts(rules, sentences[0], limit=2)
     lines = [situation.rule_line("allowed"), *quoted_lines(near)]
     return RuleAnswer(tuple(lines), "checked the request against the constraints")
 
@@ -203,12 +203,12 @@ def rule_lines(situation: PromptContext, *, about: str = "") -> list[str]:
 
 def describe_state(situation: PromptContext) -> RuleAnswer | None:
     """Answer questions about the rules, the goal or the whole situation."""
-    asked = " ".join((*questions(situation.text), *orders(situation.text)))
-    if not asked:
+    text = " ".join((*questions(situation.text), *orders(situation.text)))
+    if not text:
         return None
-    if _ASKS_RULES.search(asked) and not asks_permission(asked):
-        return RuleAnswer(tuple(rule_lines(situation, about=asked)), "listed the constraints")
-    if _ASKS_GOAL.search(asked):
+    if _ASKS_RULES.search(text) and not asks_permission(text):
+        return RuleAnswer(tuple(rule_lines(situation, about=text)), "listed the constraints")
+    if _ASKS_GOAL.search(text):
         goal = situation.state.ccs.goal_orientation
         line = (
             say("goal", situation.language, goal=goal)
@@ -216,7 +216,7 @@ def describe_state(situation: PromptContext) -> RuleAnswer | None:
             else say("no_goal", situation.language)
         )
         return RuleAnswer((line,), "quoted the goal")
-    if _ASKS_STATUS.search(asked) and not find_entities(asked):
+    if _ASKS_STATUS.search(text) and not find_entities(text):
         return _status(situation)
     return None
 

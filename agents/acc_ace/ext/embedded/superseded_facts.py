@@ -174,9 +174,9 @@ def same_matter(newer: str, older: str) -> bool:
     return new is not None and old is not None and new[:2] == old[:2]
 
 
-def corrected(newest: Iterable[str], held: Sequence[str]) -> list[str]:
+def corrected(newest: Iterable[str], facts: Sequence[str]) -> list[str]:
     """The sentences of `held` that the corrections `newest` do not replace."""
-    left = list(held)
+    left = list(facts)
     for newer in newest:
         stale = set(_replaced(newer, left))
         left = [older for older in left if older not in stale]
@@ -200,7 +200,7 @@ def corrected_in(
     return stale
 
 
-def _replaced(newer: str, held: Sequence[str]) -> list[str]:
+def _replaced(newer: str, facts: Sequence[str]) -> list[str]:
     """The sentences that a correction replaces; none if it is ambiguous.
 
     "db-01 is in Tokyo" replaces "the db-01 server is in Frankfurt"; "db-01 is slow" and "db-01 is
@@ -208,18 +208,18 @@ def _replaced(newer: str, held: Sequence[str]) -> list[str]:
     """
     new = _statement(newer)
     if new is None:
-        return _with_other_value(newer, held)
-    alike = [(older, old) for older in held if (old := _statement(older)) and _alike(new, old)]
+        return _with_other_value(newer, facts)
+    alike = [(older, old) for older in facts if (old := _statement(older)) and _alike(new, old)]
     values = {old.value for _, old in alike} - {new.value}
     return [older for older, _ in alike] if len(values) < 2 else []
 
 
-def _with_other_value(newer: str, held: Sequence[str]) -> list[str]:
+def _with_other_value(newer: str, facts: Sequence[str]) -> list[str]:
     """Of sentences of other shapes, the one that differs from a correction in a value alone."""
     stated = _reported(newer)
     alike = [
         older
-        for older in held
+        for older in facts
         if (other := _reported(older)).values & stated.values
         and (other.topic, other.named) == (stated.topic, stated.named)
     ]

@@ -147,12 +147,12 @@ def rank(query: str, facts: Sequence[Fact]) -> list[Match]:
     fact covers, times the fact's own weight.
     """
     wanted = terms_of(query)
-    held = [terms_of(fact.text) | terms_of(fact.hint) for fact in facts]
-    spread = Counter(term for terms in held for term in terms & wanted)
+    term_sets = [terms_of(fact.text) | terms_of(fact.hint) for fact in facts]
+    spread = Counter(term for terms in term_sets for term in terms & wanted)
     weight = {term: _rarity(term, spread[term], len(facts)) for term in wanted}
     total = sum(weight.values()) or 1.0
     matches = []
-    for fact, terms in zip(facts, held, strict=True):
+    for fact, terms in zip(facts, term_sets, strict=True):
         shared = terms & wanted
         if shared:
             score = sum(weight[term] for term in sorted(shared)) / total
@@ -201,8 +201,8 @@ def _rarity(term: str, count: int, total: int) -> float:
 def asked_kinds(question: str) -> frozenset[str]:
     """Kinds of entities asked for: 'who' asks for a person; empty for an open question."""
     kinds_asked: frozenset[str] = frozenset()
-    for asked, kinds in _ASKED_KINDS:
-        if asked.search(question):
+    for pattern, kinds in _ASKED_KINDS:
+        if pattern.search(question):
             kinds_asked |= kinds
     return kinds_asked
 

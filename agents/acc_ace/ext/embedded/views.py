@@ -130,7 +130,7 @@ def state_of(value: object) -> StateView:
         for item in items.get("constraints", [])
         if (pin := _PIN.fullmatch(item))
     ]
-    held = {
+    fields = {
         field: items.get(field, []) if isinstance(none, list) else " ".join(items.get(field, []))
         for field, none in empty
     }
@@ -138,9 +138,9 @@ def state_of(value: object) -> StateView:
     return StateView(
         ccs=empty.model_copy(
             update={
-                **held,
+                **fields,
                 "constraints": [pin.text for pin in pins],
-                "predictive_cue": held["predictive_cue"] or None,
+                "predictive_cue": fields["predictive_cue"] or None,
             }
         ),
         pins=tuple(pins),

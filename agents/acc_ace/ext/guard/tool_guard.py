@@ -92,10 +92,10 @@ class ToolGuard:
         confirmed: bool,
     ) -> dict[str, Any] | None:
         """Apply a person's answer; an answer to the tool's own question is left to the tool."""
-        if asked := _confirmed(context):
+        if payload := _confirmed(context):
             # A "no" holds even if the rule has been lifted meanwhile.
-            text = next((pin.text for pin in pins if pin.id == asked), "(lifted since)")
-            conflict = Breach(asked, text, "")
+            text = next((pin.text for pin in pins if pin.id == payload), "(lifted since)")
+            conflict = Breach(payload, text, "")
         elif self._mode != "off" and (hits := conflicts(call, pins, self._container.local_now())):
             conflict = hits[0]
         else:
@@ -151,13 +151,13 @@ class ToolGuard:
             "now": at.strftime("%Y-%m-%d %H:%M %A"),
         }
         limits = self._container.settings.limits
-        asked: StructuredResult[ActVerdict] = await structured_call(
+        result: StructuredResult[ActVerdict] = await structured_call(
             self._judge, self._prompt, inputs, parser(ActVerdict), repairs=limits.repairs
         )
-        record.observer.stages.setdefault("generator", StageUse()).add(asked.use, asked.model)
-        record.observer.warn(*asked.warnings)
-        record.observer.note_calls(*asked.calls)
-        return asked.value
+        record.observer.stages.setdefault("generator", StageUse()).add(result.use, result.model)
+        record.observer.warn(*result.warnings)
+        record.observer.note_calls(*result.calls)
+        return result.value
 
 
 def _confirmed(context: ToolContext) -> str:

@@ -179,8 +179,8 @@ def run_recall(data: Path, *, limit: int | None, as_json: bool, embed: bool) -> 
 async def _scores(data: Path, *, limit: int | None, embed: bool) -> list[Score]:
     settings = load_settings()
     if embed and not settings.embedder.model:
-        chosen = settings.embedder.model_copy(update={"model": _LOCAL})
-        settings = settings.model_copy(update={"embedder": chosen})
+        local = settings.embedder.model_copy(update={"model": _LOCAL})
+        settings = settings.model_copy(update={"embedder": local})
     embedder = build_embedder(settings) if embed else None
     try:
         return await bench_recall(data, limit=limit, weights=settings.recall, embedder=embedder)

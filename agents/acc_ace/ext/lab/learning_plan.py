@@ -110,14 +110,14 @@ async def predict(
         "current_input": input_value(taken),
     }
     with_input = replace(prompt, inputs=(*prompt.inputs, "current_input"))
-    asked = await structured_call(
+    result = await structured_call(
         completion, with_input, inputs, parser(GeneratorOutput), repairs=limits.repairs
     )
-    if asked.value is None:
-        return asked
+    if result.value is None:
+        return result
     known = {bullet.id for bullet in shown}
-    used = [name for name in dict.fromkeys(map(clean_id, asked.value.bullet_ids)) if name in known]
-    return replace(asked, value=asked.value.model_copy(update={"bullet_ids": used}))
+    used = [name for name in dict.fromkeys(map(clean_id, result.value.bullet_ids)) if name in known]
+    return replace(result, value=result.value.model_copy(update={"bullet_ids": used}))
 
 
 def question(text: str) -> TurnInput:

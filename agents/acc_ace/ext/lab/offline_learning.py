@@ -83,19 +83,19 @@ class OfflineLearner:
         if position == 0:
             state = _with(state, score_sum=0.0, scored=0)
         stored = await self.store.load(_scope(state))
-        asked = await self._answer(sample, stored)
-        state = _counted(state, asked)
-        if asked.value is None:
-            return _failed(state, asked.warnings)
+        reply = await self._answer(sample, stored)
+        state = _counted(state, reply)
+        if reply.value is None:
+            return _failed(state, reply.warnings)
         score = None
         if sample.target is not None:
-            score = score_answer(asked.value.final_answer, sample.target)
+            score = score_answer(reply.value.final_answer, sample.target)
             state = _with(state, score_sum=state.score_sum + score, scored=state.scored + 1)
         feedback = _feedback(state.options.feedback, sample.target, score)
         outcome = TurnOutcome(
             turn_input=question(sample.text),
             state=ALONE.model_copy(update={"turn": state.epoch * state.train + position + 1}),
-            generation=asked.value,
+            generation=reply.value,
             feedback=feedback,
         )
         lesson = await self._learn(state, outcome)
@@ -136,12 +136,12 @@ class OfflineLearner:
         stored = await self.store.load(scope, version=version)
         scores: list[float] = []
         for sample in heldout:
-            asked = await self._answer(sample, stored)
-            state = _counted(state, asked)
-            if asked.value is None:
-                state = _failed(state, asked.warnings)
+            reply = await self._answer(sample, stored)
+            state = _counted(state, reply)
+            if reply.value is None:
+                state = _failed(state, reply.warnings)
             else:
-                scores.append(score_answer(asked.value.final_answer, sample.target or ""))
+                scores.append(score_answer(reply.value.final_answer, sample.target or ""))
         score = HeldoutScore(
             epoch=state.epoch,
             version=stored.version,
@@ -213,8 +213,8 @@ def _feedback(mode: FeedbackMode, target: str | None, score: float | None) -> tu
     return (Judgement(ground_truth=target),)
 
 
-def _counted(state: RunState, asked: StructuredResult[GeneratorOutput]) -> RunState:
-    return _with(state, calls=state.calls + asked.use.calls, tokens=state.tokens + asked.use.total)
+def _counted(state: RunState, reply: StructuredResult[GeneratorOutput]) -> RunState:
+    return _with(state, calls=state.calls + reply.use.calls, tokens=state.tokens + reply.use.total)
 
 
 def _failed(state: RunState, warnings: tuple[str, ...]) -> RunState:

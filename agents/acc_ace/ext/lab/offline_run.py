@@ -99,10 +99,10 @@ async def started(
     ConflictError or StoreError.
     """
     branch = f"learn-{run_name(samples, options)}"
-    async with AsyncExitStack() as held:
+    async with AsyncExitStack() as stack:
         try:
             key = SessionKey(options.app, "", branch)
-            await held.enter_async_context(container.lock.hold(key, wait_s=_WAIT_S))
+            await stack.enter_async_context(container.lock.hold(key, wait_s=_WAIT_S))
         except SessionBusyError as error:
             raise SessionBusyError(
                 f"another process is doing the run {branch}; wait for it"

@@ -1,6 +1,6 @@
 """Session locks across all processes that share a PostgreSQL database.
 
-All advisory locks of a process are held by one dedicated connection: the server releases them when
+All advisory locks of a process are on one dedicated connection: the server releases them when
 the process ends, for any reason. If that connection is lost while turns run, their sessions are
 locked again over a new one. If another process was faster, the journal's compare-and-swap lets only
 one of the two turns commit.
@@ -59,7 +59,7 @@ class PostgresSessionLock(QueuedSessionLock):
         self._connection: BoundedConnection | None = None
         self._backend: tuple[Any, ...] | None = None
         """The server process with the locks; it may outlive the connection."""
-        self._held: set[SessionKey] = set()
+        self._locked: set[SessionKey] = set()
 
     async def close(self) -> None:
         """Release all locks and disconnect."""
@@ -74,9 +74,9 @@ class PostgresSessionLock(QueuedSessionLock):
 
         def work(connection: BoundedConnection) -> bool:
             nonlocal taken
-            taken = key not in self._held and _try_lock(connection, key)
+            taken = key not in self._locked and _try_lock(connection, key)
             if taken:
-                self._held.add(key)
+                self._locked.add(key)
             return taken
 
         try:
@@ -94,7 +94,7 @@ class PostgresSessionLock(QueuedSessionLock):
             _log.warning("session_lock_not_returned session=%s", key.session, exc_info=True)
 
     def _unlock(self, key: SessionKey) -> None:
-        self._held.discard(key)
+        self._locked.discard(key)
         if self._connection is None:
             return
         try:
@@ -139,7 +139,7 @@ class PostgresSessionLock(QueuedSessionLock):
                 # The server may not have noticed the loss yet, and still hold the locks.
                 connection.execute(_END, self._backend)
             self._backend = connection.execute(_BACKEND).fetchone()
-            for key in sorted(self._held):
+            for key in sorted(self._locked):
                 if not _try_lock(connection, key):
                     _log.warning("session_lock_lost session=%s", key.session)
         except BaseException:

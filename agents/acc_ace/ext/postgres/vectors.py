@@ -223,12 +223,12 @@ def _computed(connection: Connection, query: DenseQuery) -> _Mean:
 
 def _values(query: DenseQuery, mean: str) -> dict[str, object]:
     drawn = (float(number) for number in mean[1:-1].split(","))
-    asked = [value - centre for value, centre in zip(query.vector, drawn, strict=True)]
+    vector = [value - centre for value, centre in zip(query.vector, drawn, strict=True)]
     return {
         "tenant": query.tenant.id,
         "model": query.model,
         "mean": mean,
-        "asked": _text(asked),
+        "asked": _text(vector),
     }
 
 

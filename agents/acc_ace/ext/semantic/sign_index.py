@@ -37,9 +37,9 @@ def drawn_mean(total: NDArray[np.float64], count: int) -> Floats:
 
 def centred_cosines(query: Floats, vectors: Floats, mean: Floats) -> Floats:
     """The cosine of the query with each row, the mean taken off of both; -1..1."""
-    asked, others = query - mean, vectors - mean
-    lengths = np.linalg.norm(others, axis=1) * np.linalg.norm(asked)
-    cosines: Floats = (others @ asked) / np.maximum(lengths, 1e-9)
+    wanted, others = query - mean, vectors - mean
+    lengths = np.linalg.norm(others, axis=1) * np.linalg.norm(wanted)
+    cosines: Floats = (others @ wanted) / np.maximum(lengths, 1e-9)
     return cosines
 
 

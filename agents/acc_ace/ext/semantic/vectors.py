@@ -228,12 +228,12 @@ class SqliteVectors:
 
     def _forget_erased(self, connection: sqlite3.Connection) -> None:
         """Drop the signs of tenants that another store or process erased."""
-        held = {tenant for tenant, _ in self._loaded}
+        tenants = {tenant for tenant, _ in self._loaded}
         rows = connection.execute(
             "SELECT id FROM tenants WHERE id IN (SELECT value FROM json_each(?))",
-            (json.dumps(sorted(held)),),
+            (json.dumps(sorted(tenants)),),
         ).fetchall()
-        for tenant in held - {row[0] for row in rows}:
+        for tenant in tenants - {row[0] for row in rows}:
             self.forget(tenant)
 
     def _evict(self) -> None:

@@ -59,12 +59,12 @@ def model_summarizer(completion: Completion, prompt: Prompt, *, max_tokens: int)
             "messages": list(map(_shown, messages)),
             "max_tokens": max_tokens,
         }
-        asked = await structured_call(
+        result = await structured_call(
             completion, prompt, inputs, parser(ConversationSummary), repairs=1
         )
-        if asked.value is None or not asked.value.summary.strip():
-            raise ModelError(" ".join(["no summary was written", *asked.warnings]))
-        return clip_tokens(asked.value.summary.strip(), max_tokens)
+        if result.value is None or not result.value.summary.strip():
+            raise ModelError(" ".join(["no summary was written", *result.warnings]))
+        return clip_tokens(result.value.summary.strip(), max_tokens)
 
     return summarize
 

@@ -88,22 +88,22 @@ class CoreThinker:
             "actions": ", ".join(moment.candidates) or NOTHING,
         }
         with record.observer.stage("generator") as use:
-            asked = await structured_call(
+            result = await structured_call(
                 self._completion,
                 thinker_prompt(),
                 inputs,
                 parser(Plan),
                 repairs=self._limits.repairs,
             )
-            use.add(asked.use, asked.model)
-            use.model = asked.model or use.model
-        record.observer.warn(*asked.warnings)
-        if asked.value is None:
+            use.add(result.use, result.model)
+            use.model = result.model or use.model
+        record.observer.warn(*result.warnings)
+        if result.value is None:
             record.observer.warn("thinker: no usable plan; the fallback plan is used")
             return moment.fallback()
         known = {bullet.id for bullet in shown}
-        used = dict.fromkeys(map(clean_id, asked.value.bullet_ids))
-        return asked.value.model_copy(
+        used = dict.fromkeys(map(clean_id, result.value.bullet_ids))
+        return result.value.model_copy(
             update={"bullet_ids": tuple(name for name in used if name in known)}
         )
 

@@ -35,14 +35,14 @@ TRIAL_RISK = 0.6
 """Chance of damage that is put on trying an unknown thing."""
 
 
-Held = Nature | Literal["hunter", "harmless"]
+Stance = Nature | Literal["hunter", "harmless"]
 """What a kind of thing or creature may be held to be."""
 
 
 class Belief(NamedTuple):
     """What a kind is held to be, None where nothing is known, and the bullet that says so."""
 
-    nature: Held | None
+    nature: Stance | None
     weight: float = 1.0
     bullet_id: str = ""
 

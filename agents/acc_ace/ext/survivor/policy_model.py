@@ -18,7 +18,7 @@ from acc_ace.ext.embedded.prompt_context import Call
 from acc_ace.ext.embedded.prompt_parts import read_prompt
 from acc_ace.ext.embedded.views import BulletView, bullets_of, state_of, text_of, turn_input_of
 from acc_ace.ext.survivor.exploration import Outlook
-from acc_ace.ext.survivor.planner import Belief, Beliefs, Held, plan_steps
+from acc_ace.ext.survivor.planner import Belief, Beliefs, Stance, plan_steps
 from acc_ace.ext.survivor.safety_sentinel import SafetySentinel, plan_of
 from acc_ace.ext.survivor.state_formatter import read
 from acc_ace.ext.survivor.survival import Action, ActionType, AlertUpdate, Plan
@@ -64,7 +64,7 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
     return plan_of(
         plan_steps(allowed, beliefs),
-        reflection=" ".join(f"{name}: {held}." for name, held in dict(felt(report)).items()),
+        reflection=" ".join(f"{name}: {stance}." for name, stance in dict(felt(report)).items()),
         alert_updates=tuple(_alerts(report, outlook)),
         exploration_priorities=tuple(name for name in met if name not in beliefs),
         bullet_ids=tuple(dict.fromkeys(filter(None, relied_on))),
@@ -83,12 +83,12 @@ def beliefs_of(bullets: Iterable[BulletView | Bullet], experience: str) -> Belie
         if bullet.harmful > bullet.helpful:
             continue
         weight = (1 + bullet.helpful) / (1 + bullet.helpful + bullet.harmful)
-        for name, held in stances(bullet.content):
-            beliefs[name] = Belief(held, weight, bullet.id)
+        for name, stance in stances(bullet.content):
+            beliefs[name] = Belief(stance, weight, bullet.id)
     for line in experience.splitlines():
         if not line.casefold().startswith("sign"):
             held_now = stances(line) if line.startswith("alert:") else felt(line)
-            beliefs.update((name, Belief(held)) for name, held in held_now)
+            beliefs.update((name, Belief(stance)) for name, stance in held_now)
     return beliefs
 
 
@@ -99,7 +99,7 @@ _NAME = re.compile(rf"\b({'|'.join((*KINDS, *CREATURES))})(?:s|es)?\b")
 _SENTENCE = re.compile(r"[.;!?\n]")
 _CHANGE = re.compile(r"\b(life|food|water) ([+-]\d+)")
 _LOST = re.compile(r"^(?:damage:)? ?(\d+) by ")
-_WORDS: Final[tuple[tuple[Held, re.Pattern[str]], ...]] = (
+_WORDS: Final[tuple[tuple[Stance, re.Pattern[str]], ...]] = (
     ("harmless", re.compile(r"\b(?:harmless|ignore)\b")),
     (Nature.DANGER, re.compile(r"\b(?:avoid|danger\w*|harm\w*|hurt\w*|keep away|hunts?|bites?)\b")),
     (Nature.FOOD, re.compile(r"\b(?:eat|food|energy)\b")),
@@ -108,7 +108,7 @@ _WORDS: Final[tuple[tuple[Held, re.Pattern[str]], ...]] = (
 )
 
 
-def felt(text: str) -> Iterator[tuple[str, Held]]:
+def felt(text: str) -> Iterator[tuple[str, Stance]]:
     """What 'used cone: food +24' or 'damage: 8 by torus' shows of the kinds that are named."""
     for name, sentence in _subjects(text):
         changes = {part: int(points) for part, points in _CHANGE.findall(sentence)}
@@ -121,11 +121,11 @@ def felt(text: str) -> Iterator[tuple[str, Held]]:
             yield _of(name, Nature.DANGER)
 
 
-def stances(text: str) -> Iterator[tuple[str, Held]]:
+def stances(text: str) -> Iterator[tuple[str, Stance]]:
     """What a lesson says of kinds, in numbers or in words; each sentence is about the first."""
     yield from felt(text)
     for name, sentence in _subjects(text):
-        natures = [held for held, words in _WORDS if words.search(sentence)]
+        natures = [stance for stance, words in _WORDS if words.search(sentence)]
         if natures and not _CHANGE.search(sentence):
             is_denied = natures[0] in GAINS.values() and negated(sentence)
             yield _of(name, Nature.DANGER if is_denied else natures[0])
@@ -137,17 +137,17 @@ def _subjects(text: str) -> Iterator[tuple[str, str]]:
             yield name[1], sentence
 
 
-def _of(name: str, held: Held) -> tuple[str, Held]:
+def _of(name: str, stance: Stance) -> tuple[str, Stance]:
     """A creature that harms is a hunter."""
-    return name, "hunter" if held is Nature.DANGER and name in CREATURES else held
+    return name, "hunter" if stance is Nature.DANGER and name in CREATURES else stance
 
 
 def _alerts(report: str, outlook: Outlook) -> Iterator[AlertUpdate]:
     """An entry for each kind that the report says did damage."""
-    for name, held in dict(felt(report)).items():
-        if held in {Nature.DANGER, "hunter"}:
+    for name, kind in dict(felt(report)).items():
+        if kind in {Nature.DANGER, "hunter"}:
             yield AlertUpdate(
                 cause=name,
                 condition="by night" if outlook.is_night else "by day",
-                avoidance="keep away, go to the safe area" if held == "hunter" else "do not use it",
+                avoidance="keep away, go to the safe area" if kind == "hunter" else "do not use it",
             )

@@ -21,14 +21,14 @@ from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import ConflictError
 from acc_ace.ext.survivor.fear import effect_of
-from acc_ace.ext.survivor.planner import Held
+from acc_ace.ext.survivor.planner import Stance
 from acc_ace.ext.survivor.policy_model import stances
 from acc_ace.ext.survivor.snapshots import body_in_words
 from acc_ace.ext.survivor.survival import LoopSnapshot, PlaybookChange, StepRecord
 from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, Nature, used_in
 from acc_ace.turn.learning_step import Roles, TurnOutcome, curation_context, learn
 
-_RIGHT: Final[dict[Held, str]] = {
+_RIGHT: Final[dict[Stance, str]] = {
     Nature.FOOD: "Eat {}.",
     Nature.WATER: "Drink {}.",
     Nature.REMEDY: "Heal with {}.",
@@ -48,14 +48,14 @@ class Surprise(NamedTuple):
     kind: str
     about: str
     felt: str
-    held: Held | None = None
+    stance: Stance | None = None
 
     @property
     def right(self) -> str | None:
         """What would have been right, in words; None where hindsight does not know."""
-        if self.held is not None:
+        if self.stance is not None:
             plural = f"{self.about}es" if self.about.endswith("s") else f"{self.about}s"
-            return _RIGHT[self.held].format(self.about if self.about in CREATURES else plural)
+            return _RIGHT[self.stance].format(self.about if self.about in CREATURES else plural)
         return _OF_LACKS.get(self.about)
 
 
@@ -94,14 +94,14 @@ class SurpriseLearning:
         if self.container.settings.learning == "off":
             return Lessons()
         used = [bullet for bullet in playbook.bullets if bullet.id in snapshot.plan.bullet_ids]
-        asked = []
+        lessons = []
         for surprise in surprises(snapshot.steps):
             self._met[surprise.kind, surprise.about] += 1
             is_told_at_the_end = snapshot.over and surprise.about == snapshot.died_of
             if self._is_asked(surprise) and not is_told_at_the_end:
-                asked.append(surprise)
+                lessons.append(surprise)
         total = Lessons()
-        for surprise in (*asked, *([_end(snapshot)] if snapshot.over else [])):
+        for surprise in (*lessons, *([_end(snapshot)] if snapshot.over else [])):
             own = [bullet for bullet in used if surprise.about in bullet.content.casefold()]
             total = _plus(total, await self._learn(snapshot, state, surprise, own))
         return total
@@ -177,8 +177,8 @@ def surprises(steps: Sequence[StepRecord]) -> Iterator[Surprise]:
         if kind := used_in(record.done):
             yield from _effect(record, kind)
         if record.life < 0 and (not kind or record.cause != kind):
-            held: Held | None = "hunter" if record.cause in CREATURES else None
-            yield Surprise("damage", record.cause or "hunger", felt, held)
+            stance: Stance | None = "hunter" if record.cause in CREATURES else None
+            yield Surprise("damage", record.cause or "hunger", felt, stance)
 
 
 def _effect(record: StepRecord, kind: str) -> Iterator[Surprise]:
@@ -216,16 +216,16 @@ def question(snapshot: LoopSnapshot, surprise: Surprise) -> str:
 
 def _foretold(surprise: Surprise, used: Sequence[Bullet]) -> bool:
     """Whether a bullet that the plan relied on says what hindsight says."""
-    held = (dict(stances(bullet.content)).get(surprise.about) for bullet in used)
-    return surprise.held is not None and surprise.held in held
+    beliefs = (dict(stances(bullet.content)).get(surprise.about) for bullet in used)
+    return surprise.stance is not None and surprise.stance in beliefs
 
 
 def _end(snapshot: LoopSnapshot) -> Surprise:
     died = f"died of {snapshot.died_of}" if snapshot.died_of else "lived to the end"
     felt = f"{died} after {snapshot.step} steps, score {snapshot.scoreboard.score:+.1f}"
     felt_last = [each for each in surprises(snapshot.steps) if each.about == snapshot.died_of]
-    held = felt_last[-1].held if felt_last else None
-    return Surprise("end", snapshot.died_of, felt, held)
+    stance = felt_last[-1].stance if felt_last else None
+    return Surprise("end", snapshot.died_of, felt, stance)
 
 
 def _change(record: DeltaRecord) -> PlaybookChange:

@@ -135,4 +135,4 @@ def _append_erase(rows: Rows, head: Head, at: datetime) -> None:
     write_head(rows, new)
     counts = {record.kind.value: 1}
     append_log(rows, head.id, Entry([record], frozenset(), new.version, counts, at))
-    write_version(rows, new, at=at, bullets=int(found[0][0]), counts=counts)
+    write_version(rows, new, at=at, bullets=int(records[0][0]), counts=counts)

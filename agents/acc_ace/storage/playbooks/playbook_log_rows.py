@@ -149,11 +149,11 @@ def _decide(rows: Rows, playbook_id: int, seq: int) -> None:
     )
     if changed:
         return
-    held = rows.all(
+    records = rows.all(
         "SELECT 1 FROM playbook_deltas WHERE playbook = ? AND seq = ? AND status = 'held'",
         (playbook_id, seq),
     )
-    raise not_pending(seq, was_held=bool(held))
+    raise not_pending(seq, was_held=bool(records))
 
 
 _MAX_PARENTS = 32

@@ -234,5 +234,5 @@ def _caught_up(rows: Rows, head: Head, known: CachedPlaybook) -> CachedPlaybook 
         # Rows of older records have changed too.
         return None
     playbook = replay(log, start=known.playbook)
-    found = known.after(head.id, head.version, playbook)
-    return found if found.stored.digest == head.digest else None
+    state = known.after(head.id, head.version, playbook)
+    return state if state.stored.digest == head.digest else None

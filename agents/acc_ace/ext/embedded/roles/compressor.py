@@ -195,14 +195,14 @@ def _cue(turn: _CompressorTurn) -> str | None:
         return None
     constraints = [*turn.previous.ccs.constraints, *_new_rules(turn)]
     number = referred_option(turn.text)
-    chosen = pick(_options(turn), number) if number else None
-    if chosen and find_conflict(chosen, constraints):
+    option = pick(_options(turn), number) if number else None
+    if option and find_conflict(option, constraints):
         return None  # "Do the second option" does not show which action it means.
     announced, spoken = next_step(turn.text), without_list(turn.text)
     # A release or amendment of a rule needs the user's confirmation; it is no next step.
-    asked = [change.quote for change in turn.changes if change.kind in _ENDING]
+    quotes = [change.quote for change in turn.changes if change.kind in _ENDING]
     for cue in (*([announced] if announced else []), *orders(spoken)):
-        step = _still_to_do(cue, asked)
+        step = _still_to_do(cue, quotes)
         if step and find_conflict(step, constraints) is None:
             return clip_tokens(step, _CUE_TOKENS)
     for question in questions(spoken):
@@ -230,14 +230,14 @@ def _uncertainty(turn: _CompressorTurn) -> str:
     claims = [claim for item in split_sentences(text) if (claim := find_claim(item))]
     hedged = [item for item in split_sentences(text) if is_hedged(item)]
     # A question of x_t is answered in this turn, so it is open only until the next one.
-    asked = questions(text)[:1]
+    question = questions(text)[:1]
     answered = terms_of(" ".join(facts_of(text)))
     before = [
         item
         for item in split_sentences(turn.previous.ccs.uncertainty_signal)
         if not item.endswith(("?", "？")) and not _answers(answered, item)
     ]
-    return joined(within(unique([*asked, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))
+    return joined(within(unique([*question, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))
 
 
 def _answers(reported: frozenset[str], item: str) -> bool:

@@ -121,13 +121,13 @@ def greet(situation: PromptContext) -> RuleAnswer | None:
 
 def answer(situation: PromptContext) -> RuleAnswer | Call | None:
     """Answer a question from the state or by looking it up, or say that it is unknown."""
-    asked = questions(situation.text)
-    if not asked:
+    questions_here = questions(situation.text)
+    if not questions_here:
         return None
-    sure = is_sure(situation, asked[-1])
-    if not sure and (by_goal := answer_by_goal(situation, asked[-1])) is not None:
+    sure = is_sure(situation, questions_here[-1])
+    if not sure and (by_goal := answer_by_goal(situation, questions_here[-1])) is not None:
         return by_goal
-    answer = answer_question(situation, asked[-1])
+    answer = answer_question(situation, questions_here[-1])
     if not sure and (call := lookup_call(situation)) is not None:
         return call
     if answer is not None:
@@ -135,7 +135,7 @@ def answer(situation: PromptContext) -> RuleAnswer | Call | None:
     open_items = [
         item
         for item in split_sentences(situation.state.ccs.uncertainty_signal)
-        if item not in asked
+        if item not in questions_here
     ]
     lines = [say("unknown", situation.language)]
     if open_items:
@@ -214,8 +214,8 @@ def take_options(situation: PromptContext) -> RuleAnswer | None:
 def list_options(situation: PromptContext) -> RuleAnswer | None:
     """List the options on offer when x_t asks for them."""
     options = situation.options
-    asked = (*questions(situation.text), *orders(situation.text))
-    if not options or not any(_ASKS_OPTIONS.search(item) for item in asked):
+    sentences = (*questions(situation.text), *orders(situation.text))
+    if not options or not any(_ASKS_OPTIONS.search(item) for item in sentences):
         return None
     numbered = [f"{number}. {option}" for number, option in enumerate(options, start=1)]
     return RuleAnswer(

@@ -60,9 +60,9 @@ async def score(contender: Contender, corpora: Sequence[Corpus]) -> Score:
     times: list[float] = []
     for corpus in corpora:
         for question in corpus.questions:
-            asked = time.perf_counter()
+            began = time.perf_counter()
             ids = await contender.find(corpus, question.text, max(DEPTHS))
-            times.append((time.perf_counter() - asked) * 1_000)
+            times.append((time.perf_counter() - began) * 1_000)
             share = evidence_share(question, ids)
             shares[question.category].append(share)
             if question.category != ADVERSARIAL:

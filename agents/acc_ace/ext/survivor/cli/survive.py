@@ -216,10 +216,10 @@ def _with_playbook_files(settings: Settings) -> Settings:
     return settings.model_copy(update={"playbook_files": True})
 
 
-def _run_file(settings: Settings, options: LoopOptions, chosen: Path | None) -> Path | None:
+def _run_file(settings: Settings, options: LoopOptions, target: Path | None) -> Path | None:
     """Where the run is saved; None where nothing is to be stored. Raises StoreError."""
-    if chosen or settings.store == "memory":
-        return chosen
+    if target or settings.store == "memory":
+        return target
     folder = runs_folder(settings.data_dir)
     file = folder / f"{options.run}.jsonl"
     try:
