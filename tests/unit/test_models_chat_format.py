@@ -17,6 +17,7 @@ from acc_ace.models.chat_request import (
     bound_to_schema,
     chat_body,
     messages_of,
+    schema_asked,
     told_schema,
 )
 from schemas.commit import CompressorReply
@@ -74,6 +75,26 @@ def test_optional_properties_stay_optional_on_the_wire() -> None:
         schema = model.model_json_schema()
         wire = bound_to_schema({}, schema)["response_format"]["json_schema"]
         assert (wire["schema"], "strict" in wire) == (schema, False)
+
+
+def test_a_reply_has_no_properties_that_nobody_named() -> None:
+    closed = schema_asked(asking_for(DeltaBatch.model_json_schema()))
+    assert closed is not None
+    assert closed["additionalProperties"] is False
+    assert closed["$defs"]["DeltaOperation"]["additionalProperties"] is False
+
+
+def test_an_object_that_its_author_opened_stays_open() -> None:
+    names = {"type": "object", "additionalProperties": {"type": "string"}}
+    free = {"type": "object"}
+    schema = {"type": "object", "properties": {"names": names, "free": free}}
+    closed = schema_asked(asking_for(schema))
+    assert closed is not None
+    assert closed["properties"] == {"names": names, "free": free}
+
+
+def asking_for(schema: dict[str, Any]) -> LlmRequest:
+    return LlmRequest(config=types.GenerateContentConfig(response_json_schema=schema))
 
 
 @pytest.mark.parametrize("tell", [bound_to_json, told_schema])

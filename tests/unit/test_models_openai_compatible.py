@@ -84,11 +84,12 @@ async def test_request_carries_system_sampling_and_key(endpoint: FakeOpenAI) -> 
     assert "response_format" not in sent.body
 
 
-async def test_reply_is_bound_to_its_schema_as_it_is(endpoint: FakeOpenAI) -> None:
+async def test_reply_is_bound_to_its_schema_and_to_nothing_beside_it(endpoint: FakeOpenAI) -> None:
     responses = await ask(llm(endpoint), asked(schema=GeneratorOutput))
     GeneratorOutput.model_validate_json(text_of(responses[-1]))
     bound = endpoint.requests[0].body["response_format"]["json_schema"]
-    assert bound == {"name": "GeneratorOutput", "schema": GeneratorOutput.model_json_schema()}
+    closed = {**GeneratorOutput.model_json_schema(), "additionalProperties": False}
+    assert bound == {"name": "GeneratorOutput", "schema": closed}
 
 
 async def test_endpoint_without_schemas_gets_a_json_object_and_is_remembered() -> None:

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -62,8 +62,26 @@ def messages_of(llm_request: LlmRequest, *, model: str) -> list[Json]:
 
 
 def schema_asked(llm_request: LlmRequest) -> Json | None:
-    """The JSON schema of the reply's text; None for free text and for answers by tool call."""
-    return None if answers_by_tool(llm_request) else json_schema_of(llm_request)
+    """The JSON schema of the reply's text; None for free text and for answers by tool call.
+
+    Objects are closed to properties that nobody named, unless their author opened them: a small
+    model that leaves its fields otherwise writes new ones until its tokens are used up.
+    """
+    schema = None if answers_by_tool(llm_request) else json_schema_of(llm_request)
+    return None if schema is None else _closed(schema)
+
+
+def _closed(node: Json) -> Json:
+    closed = {key: _closed_parts(value) for key, value in node.items()}
+    if isinstance(node.get("properties"), Mapping) and node.get("type") == "object":
+        closed.setdefault("additionalProperties", False)
+    return closed
+
+
+def _closed_parts(value: object) -> object:
+    if isinstance(value, Mapping):
+        return _closed(dict(value))
+    return [_closed_parts(each) for each in value] if isinstance(value, list) else value
 
 
 def bound_to_schema(body: Json, schema: Json) -> Json:

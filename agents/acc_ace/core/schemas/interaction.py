@@ -13,8 +13,11 @@ from acc_ace.core.schemas.reflection import Feedback, Judgement
 class GeneratorOutput(ReplyValue):
     """The Generator's answer with its reasoning and the bullets it used (ACE, section 3)."""
 
+    # The reader takes any number; the bound goes on the wire, where small models repeat a step.
     reasoning: list[str] = Field(
-        default_factory=list, description="Short steps that led to the answer."
+        default_factory=list,
+        description="Short steps that led to the answer.",
+        json_schema_extra={"maxItems": 8},
     )
     bullet_ids: list[str] = Field(
         default_factory=list, description="Ids of the playbook bullets that were used."
