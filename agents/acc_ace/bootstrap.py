@@ -3,6 +3,7 @@
 from functools import lru_cache, partial
 
 from acc_ace.adk.artifact_services import open_artifacts
+from acc_ace.adk.turn_parts import TurnParts
 from acc_ace.clock import Clock, SystemClock
 from acc_ace.config import Settings, settings
 from acc_ace.container import Container
@@ -57,6 +58,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         erasure=stores.erasure,
         files=files,
         close=close,
+        parts=TurnParts(),
         learning=learning,
         embedder=embedder,
         playbook_files=partial(count_files, chosen.data_dir / FOLDER),

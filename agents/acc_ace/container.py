@@ -18,6 +18,7 @@ from acc_ace.config import Settings
 from acc_ace.core.schemas.base import PlaybookScope
 
 if TYPE_CHECKING:
+    from acc_ace.adk.turn_parts import TurnParts
     from acc_ace.core.playbook.playbook_store import PlaybookStore
     from acc_ace.memory.artifact_store import ArtifactStore, Embedder
     from acc_ace.turn.journal import Journal
@@ -106,6 +107,8 @@ class Container:
     """Files that users and their agents stored as ADK artifacts."""
     close: Callable[[], Awaitable[None]]
     """Closes the stores."""
+    parts: TurnParts
+    """Makes models, upkeep and learning for what drives turns."""
     learning: LearningQueue | None = None
     """Jobs of `learning=background`; None with other settings."""
     pressure: LoadMonitor = field(default_factory=LoadMonitor)

@@ -31,8 +31,6 @@ from acc_ace.core.schemas.report import FeedbackReport
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.errors import ConflictError, InputError, NotFoundError
-from acc_ace.models.factory import build_model, priced_names
-from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.algorithm import DecisionPort, Turn
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.session_changes import ancestry
@@ -61,8 +59,8 @@ class AccController:
         self._container = container
         self._key = SessionKey(app, user, session)
         check_key(self._key)
-        self._models = {role: own.get(role) or build_model(role, settings) for role in _ROLES}
-        container.spending.require_prices(priced_names(self._models.values()))
+        self._models = container.parts.build_models(_ROLES, settings, own)
+        container.spending.require_prices(container.parts.priced_names(self._models.values()))
         self._completions = direct_completions(self._models, settings)
         self._lifecycle = TurnLifecycle(container)
         self._open: TurnRecord | None = None
@@ -200,9 +198,7 @@ class AccController:
 
     async def close_models(self) -> None:
         """Close the models' connections, where others use the container too."""
-        for model in self._models.values():
-            if isinstance(model, ResilientLlm):
-                await model.aclose()
+        await self._container.parts.close_models(self._models.values())
         if self._feedback is not None:
             await self._feedback.close()
 

@@ -19,10 +19,9 @@ from google.adk.models import BaseLlm
 
 from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
-from acc_ace.adk.stages.answer_learning import AnswerLearning
 from acc_ace.adk.stages.generator import Generator
 from acc_ace.adk.stages.initializer import open_turn
-from acc_ace.adk.stages.learning_stages import background_learning, learning_stages
+from acc_ace.adk.stages.learning_stages import learning_stages
 from acc_ace.adk.stages.stage import ContentlessStage, State, Work
 from acc_ace.adk.structured_agent import direct_completions
 from acc_ace.adk.tools import build_tools
@@ -32,7 +31,6 @@ from acc_ace.container import Container
 from acc_ace.core.gates.commit_gate import RULES
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import OWN_APP
-from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.lifecycle import TurnLifecycle
@@ -74,19 +72,17 @@ def build_pipeline(
 
     Also for a model without a price where a ceiling of costs is set.
     """
-    by_role = {
-        role: (models or {}).get(role) or build_model(role, container.settings) for role in ROLES
-    }
+    parts = container.parts
+    by_role = parts.build_models(ROLES, container.settings, models)
     for role in ("qualifier", "compressor", "generator"):
         _report_pressure(container, by_role[role])
     completions = direct_completions(by_role, container.settings)
     guard = ActGuard(container, (models or {}).get("guard"))
     if guard.model is not None:
         by_role["guard"] = guard.model
-    container.spending.require_prices(priced_names(by_role.values()))
+    container.spending.require_prices(parts.priced_names(by_role.values()))
     prompts, records = load_prompts(), TurnRecords()
-    background = background_learning(container, models)
-    learning = AnswerLearning(container, background.submit if background is not None else None)
+    learning, background = parts.learning(container, models)
     generator = Generator(
         container,
         records,

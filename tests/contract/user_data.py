@@ -16,6 +16,7 @@ from google.genai import types
 
 from acc_ace import Container
 from acc_ace.adk.artifact_services import open_artifacts
+from acc_ace.adk.turn_parts import TurnParts
 from acc_ace.core.schemas.trace import ModelCall, RequestPart, TurnTrace
 from acc_ace.ext.postgres.schema import SCHEMA
 from acc_ace.memory.artifact_store import Embedder
@@ -78,6 +79,7 @@ def opened(settings: Settings, embedder: Embedder) -> Container:
         erasure=stores.erasure,
         files=files,
         close=stores.close,
+        parts=TurnParts(),
     )
 
 

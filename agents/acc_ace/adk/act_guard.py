@@ -8,18 +8,19 @@ from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
-from acc_ace.config import GuardMode, Settings
+from acc_ace.config import GuardMode
 from acc_ace.container import Container
 from acc_ace.hooks import GUARD, ToolGuardPort, absent, is_offered, only
-from acc_ace.models.factory import build_model, has_judge
+from acc_ace.models.names import has_judge
 from acc_ace.turn.turn_record import TurnRecord
 
 _log = logging.getLogger(__name__)
 
 
-def build_judge(settings: Settings) -> BaseLlm | None:
+def build_judge(container: Container) -> BaseLlm | None:
     """The model that judges calls, where one is configured. Raises ConfigError for a wrong name."""
-    return build_model("guard", settings) if has_judge(settings) else None
+    settings = container.settings
+    return container.parts.build_model("guard", settings) if has_judge(settings) else None
 
 
 class ActGuard:
@@ -40,7 +41,7 @@ class ActGuard:
                 raise absent(GUARD, f"ACC_ACE_GUARD={self._mode}")
             _log.warning("guard_missing tool calls are not checked against the rules")
         is_on = self._there and self._mode != "off"
-        self.model = judge or (build_judge(settings) if is_on else None)
+        self.model = judge or (build_judge(container) if is_on else None)
         self._guard: ToolGuardPort | None = None
 
     async def check(

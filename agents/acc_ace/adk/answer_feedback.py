@@ -12,8 +12,6 @@ from acc_ace.core.schemas.delta import DeltaBatch
 from acc_ace.core.schemas.learning_job import JobState, LearningJob
 from acc_ace.core.schemas.reflection import Judgement, Reflection
 from acc_ace.core.schemas.report import FeedbackReport, ReportedDelta
-from acc_ace.models.factory import build_model
-from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.feedback_record import feedback_job, learn_from_feedback, store_feedback
 from acc_ace.turn.learning_step import LearningResult, Roles
 from acc_ace.turn.structured_call import load_prompts
@@ -27,12 +25,10 @@ class FeedbackLearner:
     ) -> None:
         """Raises ConfigError for a model that cannot be used."""
         self._container = container
-        roles = models or {}
-        settings = container.settings
-        self._models = tuple(
-            roles.get(role) or build_model(role, settings) for role in ("reflector", "curator")
+        self._models = container.parts.build_models(
+            ("reflector", "curator"), container.settings, models
         )
-        self._roles = learning_roles(container, *self._models)
+        self._roles = learning_roles(container, *self._models.values())
 
     async def take(
         self, key: SessionKey, turn: int, judgement: Judgement, *, given_id: str = ""
@@ -78,9 +74,7 @@ class FeedbackLearner:
 
     async def close(self) -> None:
         """Close the models' connections."""
-        for model in self._models:
-            if isinstance(model, ResilientLlm):
-                await model.aclose()
+        await self._container.parts.close_models(self._models.values())
 
 
 def learning_roles(container: Container, reflector: BaseLlm, curator: BaseLlm) -> Roles:

@@ -22,7 +22,6 @@ from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.core.schemas.report import TurnDone, TurnPaused, TurnReport, WaitingCall
 from acc_ace.errors import AccAceError, LiveNotSupportedError
-from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
@@ -122,9 +121,7 @@ class BoundedTurn(BaseAgent):
     async def close(self) -> None:
         """Stop background work and close the models' connections."""
         await self._maintenance.close()
-        for model in self._models:
-            if isinstance(model, ResilientLlm):
-                await model.aclose()
+        await self._container.parts.close_models(self._models)
 
     async def take(self, ctx: InvocationContext) -> None:
         """Hold the session of a run.

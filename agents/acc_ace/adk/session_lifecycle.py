@@ -22,8 +22,7 @@ from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.session import SessionMemory
 from acc_ace.errors import AccAceError
-from acc_ace.models.factory import build_model
-from acc_ace.models.resilient import ResilientLlm
+from acc_ace.models.factory import build_models, close_models
 from acc_ace.turn.offload import offload, outliving_notes
 from acc_ace.turn.session_changes import delete_session
 from acc_ace.turn.spending import Metered
@@ -42,11 +41,12 @@ class SessionMaintenance:
         self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
     ) -> None:
         """`models` overrides the settings' model for notes. Does no I/O."""
-        settings, own = container.settings, models or {}
+        settings = container.settings
         self._container = container
-        extractor = own.get("reflector") or build_model("reflector", settings)
-        self._extracting = extractor
-        self._extractor = DirectCompletion(extractor, SessionMemory, settings.reflector)
+        self._models = build_models(["reflector"], settings, models)
+        self._extractor = DirectCompletion(
+            self._models["reflector"], SessionMemory, settings.reflector
+        )
         self._prompts = load_prompts()
         self._work: asyncio.Task[int] | None = None
 
@@ -103,8 +103,7 @@ class SessionMaintenance:
             await asyncio.wait([work], timeout=self._container.settings.limits.shutdown_grace_s)
             work.cancel()
             await asyncio.wait([work])
-        if isinstance(self._extracting, ResilientLlm):
-            await self._extracting.aclose()
+        await close_models(self._models.values())
 
     def _running_task(self) -> "asyncio.Task[int] | None":
         """The task running in this event loop; a task of another loop cannot be awaited.

@@ -21,20 +21,9 @@ from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.ports import EventBuffer
 
 
-async def session_exists(sessions: BaseSessionService, key: SessionKey) -> bool:
-    """Whether the session exists; none of its events are loaded."""
-    session = await sessions.get_session(
-        app_name=key.app,
-        user_id=key.user,
-        session_id=key.session,
-        config=NO_EVENTS,
-    )
-    return session is not None
-
-
 async def ensure_session(sessions: BaseSessionService, key: SessionKey) -> None:
     """Create a session unless it exists."""
-    if await session_exists(sessions, key):
+    if await _load(sessions, key, NO_EVENTS) is not None:
         return
     try:
         await sessions.create_session(app_name=key.app, user_id=key.user, session_id=key.session)

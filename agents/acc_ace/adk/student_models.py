@@ -13,8 +13,6 @@ from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.text.prompt import Prompt
-from acc_ace.models.factory import build_model, priced_names
-from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.learning_step import Roles
 from acc_ace.turn.structured_call import Completion, load_prompts
 
@@ -43,10 +41,9 @@ class StudentModels:
         answers: type[BaseModel] = GeneratorOutput,
     ) -> None:
         """`answers` is the schema of the Generator. Raises ConfigError for an unusable model."""
-        settings, own = container.settings, models or {}
         self._container, self._answers = container, answers
-        self._models = {role: own.get(role) or build_model(role, settings) for role in STUDENTS}
-        container.spending.require_prices(priced_names(self._models.values()))
+        self._models = container.parts.build_models(STUDENTS, container.settings, models)
+        container.spending.require_prices(container.parts.priced_names(self._models.values()))
 
     async def __aenter__(self) -> Students:
         settings = self._container.settings
@@ -65,6 +62,4 @@ class StudentModels:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        for model in self._models.values():
-            if isinstance(model, ResilientLlm):
-                await model.aclose()
+        await self._container.parts.close_models(self._models.values())

@@ -5,7 +5,7 @@ engine is imported when a model of its kind is built.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -111,7 +111,21 @@ def describe(role: Role, settings: Settings) -> ModelInfo:
     return ModelInfo(role, name, kind, note)
 
 
-def priced_names(models: Iterable[BaseLlm]) -> set[str]:
+def build_models(
+    roles: Iterable[Role], settings: Settings, own: Mapping[Role, BaseLlm] | None = None
+) -> dict[Role, BaseLlm]:
+    """The models of roles: a caller's `own`, else those of the settings. Raises ConfigError."""
+    return {role: (own or {}).get(role) or build_model(role, settings) for role in roles}
+
+
+async def close_models(models: Iterable[BaseLlm | None]) -> None:
+    """Close the connections of the models that we have built; others belong to who made them."""
+    for model in models:
+        if isinstance(model, ResilientLlm):
+            await model.aclose()
+
+
+def priced_names(models: Iterable[BaseLlm | None]) -> set[str]:
     """The names under which models, fallbacks included, count what they used."""
     behind = [
         (model.primary, model.fallback) if isinstance(model, ResilientLlm) else (model,)
@@ -184,11 +198,6 @@ def _thinking_if_any(name: str, block: AgentSettings) -> Any:  # noqa: ANN401 - 
         return _thinking(name, block)
     except ConfigError:
         return None
-
-
-def has_judge(settings: Settings) -> bool:
-    """Whether a model judges tool calls: one is named, and the embedded ones cannot."""
-    return bool(settings.guard_model.model) and not note_on(settings.model_name("guard"))
 
 
 class _OwnLlm(BaseLlm):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Literal
 
-from acc_ace.config import EMBEDDED_MODEL
+from acc_ace.config import EMBEDDED_MODEL, Settings
 from acc_ace.errors import ConfigError
 from acc_ace.hooks import MODELS, how_to_install, offering
 from acc_ace.model_settings import POLICY_MODEL
@@ -20,6 +20,11 @@ OWN_NOTES = {EMBEDDED_MODEL: EMBEDDED_NOTE, POLICY_MODEL: "a planner, not an LLM
 def note_on(model: str) -> str:
     """The label of a model's answers; '' for language models."""
     return OWN_NOTES.get(model, "")
+
+
+def has_judge(settings: Settings) -> bool:
+    """Whether a model judges tool calls: one is named, and the embedded ones cannot."""
+    return bool(settings.guard_model.model) and not note_on(settings.model_name("guard"))
 
 
 def says_label(answer: str) -> bool:

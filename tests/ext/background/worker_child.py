@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from acc_ace import Container
 from acc_ace.adk.artifact_services import open_artifacts
+from acc_ace.adk.turn_parts import TurnParts
 from acc_ace.clock import SystemClock
 from acc_ace.core.schemas.learning_job import JobState, LearningJob, LearningOutcome
 from acc_ace.core.text.prompt import Prompt
@@ -72,6 +73,7 @@ def container() -> Container:
         erasure=stores.erasure,
         files=open_artifacts(settings),
         close=stores.close,
+        parts=TurnParts(),
         learning=open_learning_queue(settings),
     )
 

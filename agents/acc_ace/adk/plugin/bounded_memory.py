@@ -32,7 +32,6 @@ from acc_ace.adk.plugin.model_request import bound_results, can_take, find_cache
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
 from acc_ace.adk.plugin.turn_memory import TurnMemory
-from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.stages.answer_events import answer_metadata
 from acc_ace.adk.stages.stage import projection
 from acc_ace.adk.stages.tool_loop import (
@@ -47,13 +46,12 @@ from acc_ace.core.schemas import state as keys
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.prompt import load_prompt
 from acc_ace.errors import MemoryBypassedError
-from acc_ace.models.factory import priced_names
 from acc_ace.models.names import note_on
-from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.observer import Listener
 from acc_ace.turn.turn_record import TurnRecords
 
 if TYPE_CHECKING:
+    from acc_ace.adk.session_lifecycle import SessionMaintenance
     from acc_ace.adk.tools import SearchEvidence
 
 _PROMPT = Path(__file__).parent / "memory.md"
@@ -91,19 +89,19 @@ class BoundedMemoryPlugin(BasePlugin):
         """
         super().__init__(name=name)
         self._container = container or _process_container()
+        self._parts = self._container.parts
         self._prompt = load_prompt(_PROMPT)
         self._memory = TurnMemory(self._container, models or {}, root)
         lasting = self._memory.models.lasting()
-        self._maintenance = SessionMaintenance(self._container, models=lasting)
+        self._maintenance = self._parts.maintenance(self._container, models=lasting)
         self._guard = ActGuard(self._container, (models or {}).get("guard"), mode=guard)
-        judges = [self._guard.model] if self._guard.model else []
-        self._container.spending.require_prices(priced_names(judges))
+        self._container.spending.require_prices(self._parts.priced_names([self._guard.model]))
         self._turns = Turns(
             self._container,
             self._memory,
             prompt_hashes={**self._memory.prompt_digests, "memory": self._prompt.digest},
             listener=listener,
-            maintenance=self._maintenance,
+            wake=self._maintenance.wake,
         )
         self._search = self._search_tool() if search_evidence else None
 
@@ -113,7 +111,7 @@ class BoundedMemoryPlugin(BasePlugin):
         return self._turns.records
 
     @property
-    def maintenance(self) -> SessionMaintenance:
+    def maintenance(self) -> "SessionMaintenance":
         """Summarises and offloads sessions after turns."""
         return self._maintenance
 
@@ -289,8 +287,7 @@ class BoundedMemoryPlugin(BasePlugin):
         if self._memory.background is not None:
             await self._memory.background.stop()
         await self._memory.models.aclose()
-        if isinstance(self._guard.model, ResilientLlm):
-            await self._guard.model.aclose()
+        await self._parts.close_models([self._guard.model])
 
     def _search_tool(self) -> "SearchEvidence":
         """The tool that reads memory, imported with what it needs when it is offered."""

@@ -1,4 +1,4 @@
-"""The models that memory asks: those given or configured, else the host agent's own.
+"""The models that memory asks: a caller's own or those configured, else the host agent's own.
 
 Under the plugin 'auto' never means the embedded engine, unless the host agent answers with it.
 """
@@ -18,9 +18,7 @@ from acc_ace.adk.structured_agent import DirectCompletion, direct_completions
 from acc_ace.config import AUTO, Role
 from acc_ace.container import Container
 from acc_ace.errors import ConfigError
-from acc_ace.models.factory import build_model, priced_names
 from acc_ace.models.names import kind_of
-from acc_ace.models.resilient import ResilientLlm
 
 
 class HostModels:
@@ -30,7 +28,7 @@ class HostModels:
         self,
         container: Container,
         roles: tuple[Role, ...],
-        given: Mapping[Role, BaseLlm],
+        own: Mapping[Role, BaseLlm],
         root: BaseNode | None,
     ) -> None:
         """`root` is the host's root, for one that ADK does not show to plugins.
@@ -38,16 +36,14 @@ class HostModels:
         Raises ConfigError for a model that cannot be used.
         """
         self._container, self._root, settings = container, root, container.settings
-        self._chosen = {
-            role: given.get(role) or build_model(role, settings)
-            for role in roles
-            if role in given or settings.agent(role).model != AUTO
-        }
+        self._parts = container.parts
+        named = [role for role in roles if role in own or settings.agent(role).model != AUTO]
+        self._chosen = self._parts.build_models(named, settings, own)
         self._hosted = [role for role in roles if role not in self._chosen]
         self._host: BaseLlm | str = ""
         self._models: dict[Role, BaseLlm] = dict(self._chosen)
         self._completions = direct_completions(self._models, settings)
-        container.spending.require_prices(priced_names(self._models.values()))
+        container.spending.require_prices(self._parts.priced_names(self._models.values()))
 
     def completions(self, ctx: InvocationContext) -> Mapping[Role, DirectCompletion]:
         """The completions of a run. Raises ConfigError when the host's model is not known."""
@@ -71,14 +67,12 @@ class HostModels:
 
     async def aclose(self) -> None:
         """Close the models' connections."""
-        for model in self._models.values():
-            if isinstance(model, ResilientLlm):
-                await model.aclose()
+        await self._parts.close_models(self._models.values())
 
     def _take(self, host: BaseLlm | str) -> None:
-        settings = self._container.settings
-        hosted = {role: build_model(role, settings, host=host) for role in self._hosted}
-        self._container.spending.require_prices(priced_names(hosted.values()))
+        settings, build = self._container.settings, self._parts.build_model
+        hosted = {role: build(role, settings, host=host) for role in self._hosted}
+        self._container.spending.require_prices(self._parts.priced_names(hosted.values()))
         self._host, self._models = host, {**self._chosen, **hosted}
         self._completions = direct_completions(self._models, settings)
 

@@ -1,6 +1,7 @@
 """Open turns: one at a time per session, each committed at its answer or pause, or not at all."""
 
 import asyncio
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -13,7 +14,6 @@ from acc_ace.adk.memory_view import shown_bullets
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name, used_bullets
 from acc_ace.adk.plugin.turn_memory import TurnMemory
-from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.stages.answer_events import committed_state
 from acc_ace.adk.turn_report import TurnRepeated, learning_failed, turn_report
@@ -38,9 +38,10 @@ class Turns:
         *,
         prompt_hashes: dict[str, str],
         listener: Listener | None,
-        maintenance: SessionMaintenance,
+        wake: Callable[[str], None],
     ) -> None:
-        self._container, self._memory, self._maintenance = container, memory, maintenance
+        """`wake` starts the due work of an app, after each of its turns."""
+        self._container, self._memory, self._wake = container, memory, wake
         self._prompt_hashes, self._listener = prompt_hashes, listener
         self.records = TurnRecords()
         """What callers ask of the turns that they run."""
@@ -74,7 +75,7 @@ class Turns:
         """
         if self._is_part(ctx):
             return
-        self._memory.require_models(ctx)
+        self._memory.models.completions(ctx)  # Raises before ADK stores the message.
         key = session_key(ctx)
         await self._end_abandoned(key)
         if self._sessions.find(ctx) is not None:
@@ -196,7 +197,7 @@ class Turns:
             finally:
                 await self._sessions.release(turn.ctx)
         if not failed:
-            self._maintenance.wake(turn.record.key.app)
+            self._wake(turn.record.key.app)
 
     async def _seal(self, turn: OpenTurn) -> None:
         """Commit what the last answer did not: a pause, a result without text, late results."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models import BaseLlm
 from google.adk.workflow import BaseNode
 from google.genai import types
@@ -10,9 +9,7 @@ from google.genai import types
 from acc_ace.adk.plugin.host_models import HostModels
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence
 from acc_ace.adk.plugin.turn_trigger import turn_events, turn_trigger
-from acc_ace.adk.stages.answer_learning import AnswerLearning
 from acc_ace.adk.stages.initializer import open_turn
-from acc_ace.adk.stages.learning_stages import background_learning
 from acc_ace.adk.stages.stage import State
 from acc_ace.adk.stages.tool_loop import is_failure, result_text, tool_result
 from acc_ace.config import Role
@@ -41,13 +38,8 @@ class TurnMemory:
         digests = load_prompts().digests()
         self.prompt_digests: dict[str, str] = {role: digests[role] for role in MODEL_ROLES}
         self.lifecycle = TurnLifecycle(container)
-        self.background = background_learning(container, self.models.lasting())
-        later = self.background.submit if self.background is not None else None
-        self._learning = AnswerLearning(container, later)
-
-    def require_models(self, ctx: InvocationContext) -> None:
-        """Raise ConfigError for a run whose agents do not say which model to ask."""
-        self.models.completions(ctx)
+        parts = container.parts
+        self._learning, self.background = parts.learning(container, self.models.lasting())
 
     async def open(self, turn: OpenTurn) -> State:
         """Run steps 1 to 4, or resume a paused turn; return the state keys to persist.

@@ -1,6 +1,6 @@
 """Open the ADK session service that belongs to the stores, over their database or its own."""
 
-from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from acc_ace.adk.sessions.event_retention import Offload, Retention
@@ -8,8 +8,7 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.sessions.stored_state import ReadPlaybook
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.core.schemas.base import PlaybookScope, SessionKey
-from acc_ace.core.schemas.session import PastTurn
+from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.turn.event_offload import offload_events
 from acc_ace.turn.session_changes import forget_session
 from acc_ace.unit_of_work import Database
@@ -23,13 +22,6 @@ def open_session_service(
     With `forgets`, deleting a session also deletes its data in the stores: it waits for a running
     turn, then raises SessionBusyError with nothing deleted. Does no I/O.
     """
-
-    async def offload(key: SessionKey, turns: Sequence[PastTurn]) -> None:
-        await offload_events(container, key, turns)
-
-    async def forget(key: SessionKey) -> None:
-        await forget_session(container, key)
-
     own: Database | None = None
     if directory is not None:
         from acc_ace.storage.sqlite.database import (  # noqa: PLC0415 - of SQLite
@@ -41,8 +33,8 @@ def open_session_service(
     return SqlSessionService(
         own or container.database,
         recent_events=container.settings.recent_events,
-        retention=_retention(container.settings, offload),
-        on_delete=forget if forgets else None,
+        retention=_retention(container.settings, partial(offload_events, container)),
+        on_delete=partial(forget_session, container) if forgets else None,
         owns_database=own is not None,
         playbook=_playbook(container),
     )

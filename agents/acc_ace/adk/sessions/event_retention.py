@@ -14,7 +14,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from google.adk.events import Event
 
@@ -30,6 +30,9 @@ from acc_ace.core.schemas.session import PastTurn, Utterance
 from acc_ace.errors import AccAceError
 from acc_ace.storage.sql_rows import Rows
 
+if TYPE_CHECKING:
+    from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+
 _log = logging.getLogger(__name__)
 
 CUT_EVENTS = 200
@@ -38,7 +41,7 @@ CUT_EVENTS = 200
 RUNS_S = 3_600.0
 """How long, in seconds, a turn without an answer may still be running."""
 
-Offload = Callable[[SessionKey, Sequence[PastTurn]], Awaitable[None]]
+Offload = Callable[[SessionKey, Sequence[PastTurn]], Awaitable[object]]
 """Writes turns to long-term memory; idempotent."""
 
 
@@ -50,27 +53,8 @@ class Retention:
     offload: Offload | None = None
 
 
-@runtime_checkable
-class OldEvents(Protocol):
-    """The stored events of sessions. Raises StoreError."""
-
-    async def old_events(
-        self, key: SessionKey, *, turns: int, limit: int, spare: str = ""
-    ) -> list[Event]:
-        """Whole invocations beyond the newest `turns` without waiting calls, oldest first.
-
-        The newest are those stored last, not by a clock. Never the invocation `spare`.
-        About `limit` events; a longer invocation comes whole.
-        """
-        ...
-
-    async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
-        """Delete events by id; missing ones are no error."""
-        ...
-
-
 async def cut(
-    events: OldEvents,
+    events: "SqlSessionService",
     key: SessionKey,
     retention: Retention,
     *,

@@ -81,7 +81,7 @@ from acc_ace.adk.sessions.stored_state import (
 )
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.storage.sql_rows import Rows
-from acc_ace.unit_of_work import Database, Write
+from acc_ace.unit_of_work import Database
 
 Forget = Callable[[SessionKey], Awaitable[None]]
 """Locks a session and deletes it from the stores, whose database has its events too."""
@@ -229,7 +229,11 @@ class SqlSessionService(StoredSessions):
     async def old_events(
         self, key: SessionKey, *, turns: int, limit: int, spare: str = ""
     ) -> list[Event]:
-        """Whole invocations beyond the newest `turns` without waiting calls, oldest first."""
+        """Whole invocations beyond the newest `turns` without waiting calls, oldest first.
+
+        The newest are those stored last, not by a clock. Never the invocation `spare`. About
+        `limit` events; a longer invocation comes whole.
+        """
 
         def work(rows: Rows) -> list[str]:
             row = session_id(rows, key)
@@ -260,12 +264,8 @@ class SqlSessionService(StoredSessions):
 
     async def drop(self, key: SessionKey) -> None:
         """Delete a session and nothing else; the caller holds it."""
-        await self.database.write(self.drop_write(key))
+        await self.database.write(lambda rows: delete_session(rows, key))
         await self.database.scrub()
-
-    def drop_write(self, key: SessionKey) -> Write:
-        """The deletion of a session, as a part of a unit of work."""
-        return lambda rows: delete_session(rows, key)
 
     async def erase_shared(self, tenant: Tenant) -> None:
         """Delete the state shared by a user's sessions, and wipe the bytes of dropped sessions.

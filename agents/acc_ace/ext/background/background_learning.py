@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import partial
 
 from google.adk.models import BaseLlm
 
@@ -18,8 +19,7 @@ from acc_ace.errors import StoreError
 from acc_ace.ext.background.create_learning_queue import open_learning_worker
 from acc_ace.ext.background.job_execution import Learner
 from acc_ace.ext.background.learning_worker import LearningWorker
-from acc_ace.models.factory import build_model
-from acc_ace.models.resilient import ResilientLlm
+from acc_ace.models.factory import build_models, close_models
 from acc_ace.turn.learning_queue import LearningQueue
 from acc_ace.turn.turn_record import TurnRecord, require
 
@@ -36,13 +36,10 @@ class BackgroundLearning:
     ) -> None:
         """Raises ConfigError for a model that cannot be used, or without background learning."""
         self._container = container
-        own, settings = models or {}, container.settings
-        self._models = tuple(
-            own.get(role) or build_model(role, settings) for role in ("reflector", "curator")
-        )
-        learner = Learner(container, learning_roles(container, *self._models))
+        opened = build_models(("reflector", "curator"), container.settings, models).values()
+        learner = Learner(container, learning_roles(container, *opened))
         self._worker: LearningWorker = open_learning_worker(
-            container, learner.learn, on_stop=self._close_models
+            container, learner.learn, on_stop=partial(close_models, opened)
         )
 
     def start(self) -> None:
@@ -76,11 +73,6 @@ class BackgroundLearning:
         except StoreError as error:
             logger.warning("learning_unknown code=%s", error.code)
             return -1
-
-    async def _close_models(self) -> None:
-        for model in self._models:
-            if isinstance(model, ResilientLlm):
-                await model.aclose()
 
 
 def _queue(container: Container) -> LearningQueue:

@@ -54,7 +54,7 @@ class ToolGuard:
         self._prompt = load_prompts().guard
         self.model = judge
         if judge is None and self._mode != "off":
-            self.model = build_judge(container.settings)
+            self.model = build_judge(container)
         block = container.settings.guard_model
         self._judge = DirectCompletion(self.model, ActVerdict, block) if self.model else None
 

@@ -1,0 +1,35 @@
+"""What drives turns beside their stores: models, upkeep of sessions, learning.
+
+`acc_ace.bootstrap` puts it into the container: a driver uses these parts without reading how they
+are made.
+"""
+
+from collections.abc import Mapping
+
+from google.adk.models import BaseLlm
+
+from acc_ace.adk.session_lifecycle import SessionMaintenance
+from acc_ace.adk.stages.answer_learning import AnswerLearning
+from acc_ace.adk.stages.learning_stages import background_learning
+from acc_ace.config import Role
+from acc_ace.container import Container
+from acc_ace.models.factory import build_model, build_models, close_models, priced_names
+from acc_ace.turn.learning_queue import TurnLearning
+
+
+class TurnParts:
+    """Makes the parts of a driver."""
+
+    build_model = staticmethod(build_model)
+    build_models = staticmethod(build_models)
+    priced_names = staticmethod(priced_names)
+    close_models = staticmethod(close_models)
+    maintenance: type[SessionMaintenance] = SessionMaintenance
+
+    @staticmethod
+    def learning(
+        container: Container, models: Mapping[Role, BaseLlm] | None
+    ) -> tuple[AnswerLearning, TurnLearning | None]:
+        """What learns from answered turns, and the background if it does. Raises ConfigError."""
+        background = background_learning(container, models)
+        return AnswerLearning(container, background.submit if background else None), background
