@@ -37,14 +37,13 @@ from acc_ace.container import Container
 from acc_ace.conversation import Conversation
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import OWN_APP, Authority, PlaybookScope, SessionKey
-from acc_ace.core.schemas.ccs import CCS_FIELDS
 from acc_ace.core.schemas.commit import CommittedState, RuleScope
 from acc_ace.core.text.sentences import split_sentences
-from acc_ace.ext.embedded.prompt_parts import read_prompt
-from acc_ace.ext.embedded.views import items_of, mapping_of
 from acc_ace.models.response_shape import role_of
 from acc_ace.plugin import BoundedMemoryPlugin
 from acc_ace.turn.rule_service import RuleService
+from tests.fakes.default_replies import prompt_text, read_tagged
+from tests.fakes.prompt_state import state_of
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data" / "consent"
 THANKS: Final = {"en": "Thanks.", "ja": "ありがとう。"}
@@ -134,25 +133,22 @@ class Liar(BaseLlm):
 
 
 def _qualify(_words: str, request: LlmRequest) -> dict[str, Any]:
-    candidates = items_of(read_prompt(request).inputs.get("candidates"))
-    ids = [mapping_of(item).get("artifact_id") for item in candidates]
+    ids = _artifact_ids(read_tagged(prompt_text(request)).get("candidates"))
     return {"decisions": [{"artifact_id": name, "relevant": True} for name in ids]}
 
 
 def _compress(words: str, request: LlmRequest) -> dict[str, Any]:
-    inputs = read_prompt(request).inputs
-    previous, said = mapping_of(inputs.get("previous_state")), pieces(words)
-    question = str(mapping_of(inputs.get("current_input")).get("text"))
-    pins = items_of(mapping_of(previous.get("meta")).get("pins"))
-    rules = [mapping_of(pin).get("id") for pin in pins]
-    artifacts = [mapping_of(item).get("artifact_id") for item in items_of(inputs.get("artifacts"))]
+    inputs, said = read_tagged(prompt_text(request)), pieces(words)
+    previous = state_of(inputs.get("previous_state"))
+    question = str(inputs["current_input"]["text"])
+    rules = [pin.id for pin in previous.pins]
     changes = [
         *({"kind": kind, "quote": piece} for kind in ("add", "goal") for piece in said),
         *({"kind": "release", "quote": q, "rule_id": r} for r in rules for q in (*said, question)),
         *({"kind": "amend", "quote": question, "rule_id": r, "text": words} for r in rules),
     ]
     return {
-        **{name: previous.get(name) for name in CCS_FIELDS},
+        **previous.ccs.model_dump(mode="json"),
         "episodic_trace": words,
         "semantic_gist": words,
         "goal_orientation": words,
@@ -160,9 +156,13 @@ def _compress(words: str, request: LlmRequest) -> dict[str, Any]:
         "predictive_cue": words,
         "uncertainty_signal": "",
         # Without gist: what stands in one is known as words of others.
-        "retrieved_artifacts": [f"[{name}]" for name in artifacts],
+        "retrieved_artifacts": [f"[{name}]" for name in _artifact_ids(inputs.get("artifacts"))],
         "rule_changes": changes,
     }
+
+
+def _artifact_ids(items: list[dict[str, Any]] | None) -> list[str]:
+    return [item["artifact_id"] for item in items or ()]
 
 
 def _reflect(words: str, _request: LlmRequest) -> dict[str, Any]:

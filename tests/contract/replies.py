@@ -495,7 +495,7 @@ async def extractor(wire: Wire, row: Row) -> Outcome:
 
 async def summarizer(wire: Wire, row: Row) -> Outcome:
     """The `summary` of a few messages; '' where there is none, which is an error."""
-    from tests.contract.summaries import summary_of  # noqa: PLC0415
+    from tests.ext.strategies.summaries import summary_of  # noqa: PLC0415
 
     try:
         summary = await summary_of(wire.model("compressor", row["reply"]))

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace.config import ROLES, Settings
 from acc_ace.controller import AccController
+from tests.fakes.scripted_llm import ScriptedLlm
 
 FILES = ("memory.db", "memory.db-shm", "memory.db-wal")
 
@@ -21,7 +22,8 @@ def data(tmp_path: Path) -> Path:
 
 async def modes_after_a_turn(data: Path) -> dict[str, int]:
     """The modes of the directory and of the database's files while it is open."""
-    acc = AccController(build_container(Settings(data_dir=data)), session="s")
+    models = dict.fromkeys(ROLES, ScriptedLlm())
+    acc = AccController(build_container(Settings(data_dir=data)), session="s", models=models)
     await acc.update_state("Never restart db-01.", None)
     found = {name: mode(data / name) for name in FILES} | {"": mode(data)}
     await acc.close()

@@ -17,6 +17,7 @@ from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.storage.create_stores import create_stores
 from tests.contract.values import artifact, asking
 from tests.fakes.clock import START, FixedClock
+from tests.fakes.extensions import needs
 from tests.fakes.filled import filled
 from tests.fakes.word_embedder import TopicEmbedder
 
@@ -121,7 +122,11 @@ def test_there_is_a_case_for_every_weight() -> None:
     assert {case.weight for case in CASES} == set(RecallWeights.model_fields)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.weight)
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(case, marks=needs("semantic") if case is DENSE else ()) for case in CASES],
+    ids=lambda case: case.weight,
+)
 async def test_each_weight_can_be_switched_off_alone(where: dict[str, Any], case: Case) -> None:
     assert await _first(where, case, RecallWeights()) == "with"
     off = RecallWeights.model_validate({case.weight: 0})

@@ -12,7 +12,7 @@ from acc_ace.errors import StoreError
 from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.sql_database import VERSION
 from tests.contract.values import KEY, entry
-from tests.ext.postgres import residue_postgres as postgres_residue
+from tests.fakes import residue_postgres as postgres_residue
 from tests.fakes import residue_sqlite as sqlite_residue
 from tests.fakes.clock import FixedClock
 from tests.fakes.residue_scan import Table

@@ -12,12 +12,12 @@ import pytest
 
 from acc_ace import Container, build_container
 from acc_ace.core.schemas.session import ReadThrough
-from acc_ace.ext.postgres.schema import SCHEMA
 from acc_ace.storage.sqlite.database import DATABASE_FILE
 from config import Settings
 from schemas.base import SessionKey
 from tests.contract.values import KEY, OTHER_SESSION, OTHER_USER
 from tests.fakes.clock import START, FixedClock
+from tests.fakes.residue_postgres import SCHEMA
 
 
 def later(seconds: float) -> timedelta:

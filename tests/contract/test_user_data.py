@@ -12,6 +12,7 @@ from config import ROLES, Settings
 from schemas.base import PlaybookScope, SessionKey, Tenant
 from tests.contract.user_data import UNTIL_SNAPSHOT, Database, fill, mark, marks, opened
 from tests.contract.values import KEY, OTHER_APP, OTHER_USER, artifact
+from tests.fakes.extensions import require
 from tests.fakes.residue import residue
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.fakes.word_embedder import TopicEmbedder
@@ -33,6 +34,7 @@ WORDLESS = {
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
+    require("semantic")
     where: dict[str, Any] = {"data_dir": tmp_path}
     if request.param == "postgres":
         where["database_url"] = request.getfixturevalue("postgres").clean_database()

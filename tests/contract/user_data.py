@@ -18,7 +18,6 @@ from acc_ace import Container
 from acc_ace.adk.artifact_services import open_artifacts
 from acc_ace.adk.turn_parts import TurnParts
 from acc_ace.core.schemas.trace import ModelCall, RequestPart, TurnTrace
-from acc_ace.ext.postgres.schema import SCHEMA
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores
@@ -29,7 +28,7 @@ from schemas.commit import ConstraintPin, RuleScope
 from schemas.report import TokenUse
 from tests.contract.playbooks import BY, add, commit
 from tests.contract.values import artifact, entry, interaction, record
-from tests.ext.postgres import residue_postgres as postgres_residue
+from tests.fakes import residue_postgres as postgres_residue
 from tests.fakes import residue_sqlite as sqlite_residue
 from tests.fakes.clock import START, FixedClock
 from tests.fakes.filled import filled
@@ -202,7 +201,7 @@ class Database(NamedTuple):
         assert self.settings.database_url is not None
         url = self.settings.database_url.get_secret_value()
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(f"SET search_path = {SCHEMA}, public".encode())
+            connection.execute(f"SET search_path = {postgres_residue.SCHEMA}, public".encode())
             tables = postgres_residue.tables_of(connection)
             return {
                 name: _plain(connection.execute(query.encode(), _values(tenant)).fetchall())

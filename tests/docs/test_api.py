@@ -14,6 +14,7 @@ import acc_ace
 from acc_ace import AccController, Settings, build_container
 from acc_ace.config import Role
 from acc_ace.storage.conformance import CHECKS
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import ScriptedLlm
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +80,7 @@ async def test_the_agent_of_the_document_decides() -> None:
     await controller.close()
 
 
+@needs("embedded")
 async def test_the_conversation_of_the_document_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = Settings(store="memory")
     monkeypatch.setattr("acc_ace.conversation.load_settings", lambda: settings)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.extensions import needs
+
 ROOT = Path(__file__).parents[2]
 LINT = """
 import json, pathlib, sys
@@ -105,10 +107,12 @@ def _broken(sources: Path, lines: Sequence[tuple[str, str]]) -> list[list[str]]:
     ]
 
 
+@needs("survivor")
 def test_the_architecture_holds(sources: Path) -> None:
     assert _broken(sources, [("errors.py", "")]) == [[]]
 
 
+@needs("survivor")
 def test_each_contract_fails_when_it_is_violated(sources: Path) -> None:
     broken = _broken(sources, [(module, line) for _, module, line in VIOLATIONS])
     unseen = [

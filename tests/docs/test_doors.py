@@ -12,6 +12,7 @@ import acc_ace
 import config
 import main
 from acc_ace.server import main as server
+from tests.fakes.extensions import needs
 
 ROOT = Path(__file__).parents[2]
 CONTRACTS = (
@@ -49,6 +50,7 @@ def test_every_public_contract_has_a_door() -> None:
     assert set(CONTRACTS) <= set(DOORS)
 
 
+@needs("survivor")
 def test_every_name_of_a_contract_is_behind_a_door() -> None:
     shown: dict[str, set[str]] = {}
     for name in DOORS:
@@ -75,6 +77,7 @@ def _source(door: Path) -> str:
     return module
 
 
+@needs("survivor")
 def test_the_survivors_door_imports_the_extension_when_it_is_asked() -> None:
     code = "import sys, schemas.survival as door; print('acc_ace.ext.survivor' in sys.modules)"
     code += "; door.LoopSnapshot; print('acc_ace.ext.survivor' in sys.modules)"
@@ -97,6 +100,7 @@ def test_the_door_of_the_server_is_the_server() -> None:
         _ = main.nothing
 
 
+@needs("embedded")
 def test_every_public_name_of_the_package_is_there() -> None:
     loaded = {name: getattr(acc_ace, name) for name in acc_ace.__all__}
     assert loaded["root_agent"] is loaded["app"].root_agent

@@ -15,6 +15,7 @@ import pytest
 
 from bench import house_code, house_record
 from bench.house_product import ROOT
+from tests.fakes.extensions import needs
 
 
 class Pin(NamedTuple):
@@ -105,6 +106,7 @@ def loaded() -> list[str]:
     return printed("-c", LOADED).split()
 
 
+@needs("survivor")
 def test_the_house_keeps_its_budgets(loaded: list[str]) -> None:
     measured = {
         **house_code.numbers(),
@@ -116,6 +118,7 @@ def test_the_house_keeps_its_budgets(loaded: list[str]) -> None:
 
 
 @pytest.mark.soak
+@needs("embedded")
 def test_a_turn_keeps_its_budgets() -> None:
     measured = json.loads(printed("-m", "bench.house", "--only", "trace", "--json"))
     assert over(TRACED, measured) == {}
@@ -124,7 +127,7 @@ def test_a_turn_keeps_its_budgets() -> None:
 def test_each_extension_keeps_its_budget() -> None:
     rooms = house_code.code_by_room()
     sizes = {room.removeprefix("ext/"): n for room, n in rooms.items() if room.startswith("ext/")}
-    assert sizes.keys() == EXTENSIONS.keys()
+    assert sizes.keys() <= EXTENSIONS.keys()
     assert {name: lines for name, lines in sizes.items() if lines > EXTENSIONS[name]} == {}
 
 

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace.config import ROLES, Settings
 from acc_ace.controller import AccController
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from tests.fakes.scripted_llm import ScriptedLlm
 
 ROOT = Path(__file__).parents[2]
 READMES = ("README.md", "README.ja.md")
@@ -59,7 +60,8 @@ async def test_the_loop_before_grows_with_every_turn(readme: str) -> None:
 @pytest.mark.parametrize("readme", READMES)
 async def test_the_loop_after_keeps_the_rule_and_sees_no_transcript(readme: str) -> None:
     model = Model()
-    acc = AccController(build_container(Settings(store="memory")), session="s1")
+    models = dict.fromkeys(ROLES, ScriptedLlm())
+    acc = AccController(build_container(Settings(store="memory")), session="s1", models=models)
     ccs: CompressedCognitiveState | None = None
     for text in (BAN, "A word about zebras.", "What now?"):
         answer, ccs = await loops(readme)["react_with_acc"](model, run_tool, acc, ccs, text)

@@ -8,6 +8,7 @@ from google.adk.tools.tool_context import ToolContext
 import acc_ace
 from acc_ace.config import AgentSettings, Settings
 from acc_ace.core.schemas.base import Authority
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import call
 from tests.pipeline.talk import Talk
 
@@ -44,6 +45,7 @@ def test_config_names_the_model_of_each_agent(role: str) -> None:
     assert isinstance(chosen, Settings)
 
 
+@needs("embedded")
 @pytest.mark.parametrize(
     ("module", "names"),
     [

@@ -23,19 +23,25 @@ from acc_ace import (
     load_settings,
     run_turns,
 )
-from acc_ace.config import Settings
+from acc_ace.config import ROLES, Settings
 from acc_ace.core.schemas.base import OWN_APP
 from acc_ace.errors import InputError
 from tests.fakes.scripted_llm import ScriptedLlm
 
 ROOT: Final = Path(__file__).parents[2]
+MODELS: Final = dict.fromkeys(ROLES, ScriptedLlm())
 KEY: Final = SessionKey(OWN_APP, "aiko", "s1")
 Call = Callable[[Any], Awaitable[object] | object]
 
 
 def controller(box: Container, **more: Any) -> AccController:
     """A controller that differs from a right one in what is given."""
-    return AccController(box, **{"session": "s1", **more})
+    return AccController(box, **{"session": "s1", "models": MODELS, **more})
+
+
+def talk(box: Container) -> Conversation:
+    """A conversation that is right."""
+    return Conversation(box, models=MODELS)
 
 
 ENTRIES: Final[list[tuple[str, type[Exception], Call]]] = [
@@ -63,10 +69,10 @@ ENTRIES: Final[list[tuple[str, type[Exception], Call]]] = [
     ("app", TypeError, lambda box: Conversation(box, app="acc_ace")),  # type: ignore[arg-type]
     ("session_service", TypeError, lambda box: Conversation(box, session_service="x")),  # type: ignore[arg-type]
     ("chosen", TypeError, lambda _: Conversation.from_settings({})),  # type: ignore[arg-type]
-    ("key", TypeError, lambda box: Conversation(box).turn("s1", "Hi.")),  # type: ignore[arg-type]
-    ("text", TypeError, lambda box: Conversation(box).turn(KEY, b"Hi.")),  # type: ignore[arg-type]
-    ("authority", TypeError, lambda box: Conversation(box).turn(KEY, "Hi.", authority="system")),  # type: ignore[arg-type]
-    ("attachments", TypeError, lambda box: Conversation(box).turn(KEY, "Hi.", attachments="abc")),  # type: ignore[arg-type]
+    ("key", TypeError, lambda box: talk(box).turn("s1", "Hi.")),  # type: ignore[arg-type]
+    ("text", TypeError, lambda box: talk(box).turn(KEY, b"Hi.")),  # type: ignore[arg-type]
+    ("authority", TypeError, lambda box: talk(box).turn(KEY, "Hi.", authority="system")),  # type: ignore[arg-type]
+    ("attachments", TypeError, lambda box: talk(box).turn(KEY, "Hi.", attachments="abc")),  # type: ignore[arg-type]
     ("chosen", TypeError, lambda _: build_container("sqlite")),  # type: ignore[arg-type]
     ("chosen", TypeError, lambda _: build_container(None)),  # type: ignore[arg-type]
     ("clock", TypeError, lambda _: build_container(Settings(store="memory"), 3)),  # type: ignore[arg-type]
@@ -82,7 +88,9 @@ ENTRIES: Final[list[tuple[str, type[Exception], Call]]] = [
 VALUES: Final = [
     name
     for name in acc_ace.__all__
-    if isinstance(value := getattr(acc_ace, name), type) and hasattr(value, "model_fields")
+    if name not in {"app", "root_agent"}
+    and isinstance(value := getattr(acc_ace, name), type)
+    and hasattr(value, "model_fields")
 ]
 
 

@@ -5,9 +5,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from acc_ace.core.playbook.playbook_store import PlaybookStore
-from acc_ace.ext.postgres.database import PostgresDatabase
+from acc_ace.hooks import STORES, only
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from config import Settings
 from schemas.base import PlaybookScope
 
 SCOPE = PlaybookScope("shop")
@@ -20,7 +21,8 @@ _PATIENCE_S = 60.0
 async def playbook_store(place: str) -> AsyncIterator[PlaybookStore]:
     """The store, closed at the end."""
     if place.startswith("postgresql:"):
-        server = PostgresDatabase(place, connections=2, wait_s=_PATIENCE_S)
+        settings = Settings(database_url=place, database_connections=2, database_wait_s=_PATIENCE_S)
+        server = only(STORES, "a database URL").open_database(settings)
         yield SqlPlaybookStore(server)
         await server.close()
         return

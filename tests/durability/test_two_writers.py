@@ -8,7 +8,7 @@ from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.storage.create_stores import create_stores
-from tests.ext.postgres.processes import assert_whole, ended_well, talker
+from tests.durability.processes import assert_whole, ended_well, talker
 from tests.fakes.clock import FixedClock
 
 OPS = SessionKey(APP_NAME, "ops", "s-1")

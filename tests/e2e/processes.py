@@ -48,7 +48,8 @@ class Server:
 
 def environment(data_dir: Path, **settings: str) -> dict[str, str]:
     """A child's environment: no key, no proxy, no setting of the developer's."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    names = ("PATH", "HOME", "LANG", "PYTHONPATH")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
     return {
         **kept,
         "ACC_ACE_DATA_DIR": str(data_dir),

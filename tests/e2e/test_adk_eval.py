@@ -12,6 +12,7 @@ from google.adk.apps import App
 from google.adk.cli.utils.agent_loader import AgentLoader
 
 from acc_ace.conversation import APP_NAME
+from tests.fakes.extensions import needs
 
 AGENTS: Final = Path(__file__).parents[2] / "agents"
 FOLDER: Final = AGENTS / APP_NAME
@@ -21,12 +22,14 @@ NEEDED: Final = ("pandas", "rouge_score", "tabulate")
 missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 
 
+@needs("embedded")
 def test_adks_own_loader_finds_the_app() -> None:
     loaded = AgentLoader(str(AGENTS)).load_agent(APP_NAME)
     assert isinstance(loaded, App)
     assert loaded.name == APP_NAME
 
 
+@needs("embedded")
 def test_the_root_agent_is_a_public_name_of_the_package() -> None:
     code = "from acc_ace import app, root_agent; assert app.root_agent is root_agent"
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)  # noqa: S603 - our own

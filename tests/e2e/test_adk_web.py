@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.browser import find_chromium
 from tests.e2e.processes import BIN, ROOT, Server, adk_server, environment, our_server
 from tests.e2e.screenshot_adk_web import ANSWERS, MESSAGES, converse_in_browser
+from tests.fakes.extensions import needs
 
 RULE = "Never restart db-01 during business hours."
 INTERNAL = ("semantic_gist", "final_answer", "focal_entities", "bullet_ids", "episodic_trace")
@@ -80,6 +81,7 @@ def _post(url: str, body: object) -> object:
         return json.load(reply)
 
 
+@needs("embedded")
 def test_adk_api_server_runs_the_app_with_our_session_service(tmp_path: Path) -> None:
     with adk_server("api_server", tmp_path) as server:
         _post(f"{server.url}/apps/acc_ace/users/u/sessions", {"sessionId": "s"})

@@ -13,6 +13,7 @@ from acc_ace.cli import names, options
 from acc_ace.cli.app import main
 from acc_ace.conversation import APP_NAME
 from config import Settings
+from tests.fakes.extensions import needs
 
 
 class Ended(NamedTuple):
@@ -58,6 +59,7 @@ def acc_ace(
     return CommandLine(monkeypatch, capsys, tmp_path / "data")
 
 
+@needs("embedded")
 def test_a_conversation_is_kept_and_resumed(acc_ace: CommandLine) -> None:
     rule = "Never restart db-01 during business hours."
     first = acc_ace("chat", "--session", "inc", "--json", stdin=f"{rule}\n/ccs\nWhat now?\n")
@@ -73,6 +75,7 @@ def test_a_conversation_is_kept_and_resumed(acc_ace: CommandLine) -> None:
     assert rule in turn["answer"]
 
 
+@needs("embedded")
 def test_people_see_answers_memory_lines_and_that_no_llm_speaks(acc_ace: CommandLine) -> None:
     ended = acc_ace("chat", stdin="営業時間内は再起動禁止です。\n")
     assert ended.code == 0
@@ -82,6 +85,7 @@ def test_people_see_answers_memory_lines_and_that_no_llm_speaks(acc_ace: Command
     assert "semantic_gist" not in ended.out
 
 
+@needs("embedded")
 def test_undo_and_reset_work_in_scripts(acc_ace: CommandLine) -> None:
     script = "Never restart db-01.\nNever delete backups.\n/undo\nhello\n/reset\nhello\n"
     ended = acc_ace("chat", "--json", "--script", "-", stdin=script)
@@ -95,6 +99,7 @@ def test_undo_and_reset_work_in_scripts(acc_ace: CommandLine) -> None:
     ]
 
 
+@needs("embedded")
 def test_documents_of_a_script_can_be_recalled(acc_ace: CommandLine, tmp_path: Path) -> None:
     path = tmp_path / "script.yaml"
     path.write_text(
@@ -108,6 +113,7 @@ def test_documents_of_a_script_can_be_recalled(acc_ace: CommandLine, tmp_path: P
     assert "runbook-7" in ended.turns[0]["recalled"]
 
 
+@needs("embedded")
 def test_words_of_a_tool_set_no_rule(acc_ace: CommandLine, tmp_path: Path) -> None:
     path = tmp_path / "script.yaml"
     path.write_text(
@@ -136,6 +142,7 @@ def test_bad_settings_exit_with_2_and_say_what_is_allowed(
     assert "Traceback" not in ended.err
 
 
+@needs("embedded")
 @pytest.mark.parametrize(
     ("args", "reported"),
     [
@@ -155,6 +162,7 @@ def test_bad_arguments_exit_with_2(
     assert reported in ended.err
 
 
+@needs("embedded")
 def test_a_session_with_a_slash_that_has_turns_is_gone_on_with(acc_ace: CommandLine) -> None:
     acc = AccController(build_container(Settings(data_dir=acc_ace.data)), session="a/b c")
     acc.update_state_sync("Never restart db-01 by day.", None)
@@ -164,6 +172,7 @@ def test_a_session_with_a_slash_that_has_turns_is_gone_on_with(acc_ace: CommandL
     assert (ended.code, ended.turns[0]["turn"]) == (0, 2)
 
 
+@needs("embedded")
 def test_settings_that_change_nothing_are_told_at_the_start(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:
@@ -176,6 +185,7 @@ def test_settings_that_change_nothing_are_told_at_the_start(
     assert f"! {tmp_path / 'none'} is not a folder; create it, or change ACC_ACE" in ended.err
 
 
+@needs("embedded")
 def test_empty_and_huge_inputs_exit_with_2_and_change_nothing(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:
@@ -192,6 +202,7 @@ def test_empty_and_huge_inputs_exit_with_2_and_change_nothing(
     assert after.turns[0]["turn"] == 2
 
 
+@needs("embedded")
 def test_keep_going_plays_the_rest(acc_ace: CommandLine, tmp_path: Path) -> None:
     path = tmp_path / "script.yaml"
     path.write_text('- ""\n- hello\n', encoding="utf-8")
@@ -200,6 +211,7 @@ def test_keep_going_plays_the_rest(acc_ace: CommandLine, tmp_path: Path) -> None
     assert [turn["turn"] for turn in ended.turns] == [1, 1]
 
 
+@needs("embedded")
 def test_damaged_database_exits_with_2_and_stays_as_it_is(acc_ace: CommandLine) -> None:
     acc_ace.data.mkdir()
     path = acc_ace.data / "memory.db"
@@ -210,6 +222,7 @@ def test_damaged_database_exits_with_2_and_stays_as_it_is(acc_ace: CommandLine) 
     assert path.read_bytes() == b"no database " * 1_000
 
 
+@needs("embedded")
 def test_data_directory_that_cannot_be_made_exits_with_2(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:
@@ -220,6 +233,7 @@ def test_data_directory_that_cannot_be_made_exits_with_2(
     assert "ACC_ACE_DATA_DIR" in ended.err
 
 
+@needs("embedded")
 def test_model_that_fails_exits_with_1_and_undoes_the_turn(acc_ace: CommandLine) -> None:
     rule = "Never restart db-01 during business hours."
     acc_ace.set("ACC_ACE_GENERATOR__MODEL", "openai/none")
@@ -240,6 +254,7 @@ def test_playbook_can_be_shown(acc_ace: CommandLine) -> None:
     assert shown["playbook"]["bullets"] == []
 
 
+@needs("embedded")
 def test_erase_asks_and_then_leaves_nothing(acc_ace: CommandLine) -> None:
     acc_ace("chat", "--user", "aiko", stdin="The marker is quokka-4711.")
     assert acc_ace("memory", "erase", "--user", "aiko").code == 2
@@ -249,6 +264,7 @@ def test_erase_asks_and_then_leaves_nothing(acc_ace: CommandLine) -> None:
     assert b"quokka" not in stored
 
 
+@needs("embedded")
 def test_export_writes_all_that_is_held_and_overwrites_nothing(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from acc_ace.core.playbook.manual_edit import read_batch
 from acc_ace.core.playbook.playbook_service import PlaybookService
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from tests.e2e.test_cli import CommandLine
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY, Desk
 
@@ -67,6 +68,7 @@ SHOWN = [
 ]
 
 
+@needs("embedded")
 @pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[" ".join(c) for c, _ in SHOWN])
 def test_each_command_shows_what_is_stored_for_an_app(
     acc_ace: CommandLine, command: tuple[str, ...], shown: str
@@ -76,6 +78,7 @@ def test_each_command_shows_what_is_stored_for_an_app(
     assert shown in ended.out
 
 
+@needs("embedded")
 @pytest.mark.parametrize("command", [c for c, _ in SHOWN if c[0] != "jobs"])
 def test_an_unknown_app_is_named_with_those_that_there_are(
     acc_ace: CommandLine, command: tuple[str, ...]
@@ -154,6 +157,7 @@ def test_the_playbook_of_an_app_is_edited_and_rolled_back(acc_ace: CommandLine) 
     assert ours["version"] == 0
 
 
+@needs("embedded")
 def test_documents_go_into_the_memory_of_an_app(acc_ace: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "runbook.md"
     file.write_text("The certificate is rotated with certbot.", encoding="utf-8")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.test_cli import CommandLine
+from tests.fakes.extensions import needs
 
 PRICES = """
 as_of = 2026-01-31
@@ -22,6 +23,7 @@ def acc_ace(
     return CommandLine(monkeypatch, capsys, tmp_path / "data")
 
 
+@needs("embedded")
 def test_a_session_is_explained_by_stage_and_turn(acc_ace: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(PRICES, encoding="utf-8")
@@ -40,6 +42,7 @@ def test_a_session_is_explained_by_stage_and_turn(acc_ace: CommandLine, tmp_path
     )
 
 
+@needs("embedded")
 def test_the_embedded_model_costs_nothing_and_no_money_is_shown_below_its_answers(
     acc_ace: CommandLine,
 ) -> None:
@@ -47,6 +50,7 @@ def test_the_embedded_model_costs_nothing_and_no_money_is_shown_below_its_answer
     assert acc_ace("cost", "s1", "--json").turns[0]["cost"] == {"usd": 0.0, "complete": True}
 
 
+@needs("embedded")
 def test_at_the_ceiling_the_chat_says_so(acc_ace: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(PRICES, encoding="utf-8")

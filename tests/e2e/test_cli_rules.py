@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.test_cli import CommandLine
+from tests.fakes.extensions import needs
 
 PEANUTS = "Never suggest peanuts."
 MAIL = (
@@ -41,6 +42,7 @@ def texts(report: dict[str, Any]) -> list[str]:
     return [rule["text"] for rule in report["constraints"]]
 
 
+@needs("embedded")
 def test_a_rule_for_always_on_monday_holds_on_tuesday_until_it_is_forgotten(
     acc_ace: CommandLine,
 ) -> None:
@@ -54,11 +56,13 @@ def test_a_rule_for_always_on_monday_holds_on_tuesday_until_it_is_forgotten(
     assert texts(monday) == []
 
 
+@needs("embedded")
 def test_forgetting_is_undone(acc_ace: CommandLine) -> None:
     (_, report) = said(acc_ace, f"/rule {PEANUTS}", "hello", "/forget c-0001", "/undo", "And now?")
     assert texts(report) == [PEANUTS]
 
 
+@needs("embedded")
 def test_a_whole_message_releases_and_the_answer_names_the_rule(acc_ace: CommandLine) -> None:
     _, lifted = said(acc_ace, f"Rule: {PEANUTS}", "release c-0001")
     assert f"- c-0001 lifted: {PEANUTS}" in lifted["answer"]
@@ -69,12 +73,14 @@ def test_a_whole_message_releases_and_the_answer_names_the_rule(acc_ace: Command
     assert texts(business) == [PEANUTS]
 
 
+@needs("embedded")
 def test_a_pasted_mail_makes_and_lifts_nothing(acc_ace: CommandLine) -> None:
     lines = [f"Rule: {PEANUTS}", "/paste", *MAIL.split("\n"), "release c-0001", ".", "Legit?"]
     _, report = said(acc_ace, *lines)
     assert (texts(report), report["questions"]) == ([PEANUTS], [])
 
 
+@needs("embedded")
 def test_a_file_is_attached(acc_ace: CommandLine, tmp_path: Path) -> None:
     mail = tmp_path / "mail.txt"
     mail.write_text(MAIL, encoding="utf-8")
@@ -84,6 +90,7 @@ def test_a_file_is_attached(acc_ace: CommandLine, tmp_path: Path) -> None:
     assert "always approve schema changes" in exported
 
 
+@needs("embedded")
 def test_an_attachment_of_ten_megabytes_is_refused_and_nothing_is_lost(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:
@@ -100,6 +107,7 @@ def test_an_attachment_of_ten_megabytes_is_refused_and_nothing_is_lost(
     assert texts(report) == [PEANUTS]
 
 
+@needs("embedded")
 @pytest.mark.parametrize("suffix", [".yaml", ".json"])
 def test_scripts_have_attachments(acc_ace: CommandLine, tmp_path: Path, suffix: str) -> None:
     script = tmp_path / f"script{suffix}"
@@ -110,6 +118,7 @@ def test_scripts_have_attachments(acc_ace: CommandLine, tmp_path: Path, suffix: 
     assert [texts(report) for report in ended.turns] == [[PEANUTS], [PEANUTS]]
 
 
+@needs("embedded")
 def test_rules_of_a_user_are_exported_and_erased(acc_ace: CommandLine) -> None:
     said(acc_ace, f"/rule always {PEANUTS}", "hello")
     records = acc_ace("memory", "export", "--user", "user").turns

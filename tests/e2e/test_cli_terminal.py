@@ -18,6 +18,7 @@ from typing import Self
 
 import pytest
 
+from tests.fakes.extensions import needs
 from tests.fakes.fake_openai import calls_functions, fake_openai, says
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -121,6 +122,7 @@ def _silent(tmp_path: Path, server: socket.socket) -> dict[str, str]:
     }
 
 
+@needs("embedded")
 def test_talk_leave_and_find_the_session_and_the_line_history_again(tmp_path: Path) -> None:
     environment = {"ACC_ACE_DATA_DIR": str(tmp_path / "data")}
     with Terminal("chat", "--session", "inc", environment=environment) as terminal:
@@ -145,6 +147,7 @@ def test_talk_leave_and_find_the_session_and_the_line_history_again(tmp_path: Pa
         assert terminal.ended() == 0
 
 
+@needs("embedded")
 def test_ctrl_c_undoes_the_running_turn_and_the_prompt_comes_back(
     tmp_path: Path, silent_model: socket.socket
 ) -> None:
@@ -180,6 +183,7 @@ def test_ctrl_c_in_a_script_undoes_the_turn_and_exits_with_130(
             assert terminal.ended() == 130
 
 
+@needs("guard")
 @pytest.mark.parametrize(("word", "told"), [("yes", "refunded"), ("no", "the user refused it")])
 def test_a_call_against_a_rule_is_asked_about_at_the_prompt(
     tmp_path: Path, word: str, told: str

@@ -9,6 +9,7 @@ from google.adk.agents import LlmAgent
 from acc_ace.config import Settings
 from acc_ace.storage.prompt_history import history_path
 from tests.e2e.test_cli import CommandLine
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY, Desk
 
@@ -35,6 +36,7 @@ def talk_at_the_desk(data: Path) -> None:
     asyncio.run(talk())
 
 
+@needs("embedded")
 def test_words_said_to_an_agent_under_the_plugin_are_exported_and_erased(
     acc_ace: CommandLine,
 ) -> None:
@@ -49,6 +51,7 @@ def test_words_said_to_an_agent_under_the_plugin_are_exported_and_erased(
     assert b"walnut" not in kept
 
 
+@needs("embedded")
 def test_an_app_that_is_named_is_the_only_one_that_is_erased(acc_ace: CommandLine) -> None:
     talk_at_the_desk(acc_ace.data)
     acc_ace("chat", "--user", KEY.user, stdin="The marker is quokka-4711.")
@@ -61,6 +64,7 @@ def test_an_app_that_is_named_is_the_only_one_that_is_erased(acc_ace: CommandLin
     assert acc_ace("memory", "erase", "--user", KEY.user, "--app", " ", "--yes").code == 2
 
 
+@needs("embedded")
 def test_lines_that_were_typed_are_exported_and_erased(acc_ace: CommandLine) -> None:
     typed = history_path(acc_ace.data, "aiko")
     typed.parent.mkdir(parents=True)
@@ -73,6 +77,7 @@ def test_lines_that_were_typed_are_exported_and_erased(acc_ace: CommandLine) -> 
     assert f"about user aiko was stored in {acc_ace.data}" in again
 
 
+@needs("embedded")
 def test_an_export_that_holds_nothing_says_so(acc_ace: CommandLine) -> None:
     acc_ace("chat", "--user", KEY.user, stdin="The marker is quokka-4711.")
     assert acc_ace("memory", "export", "--user", KEY.user).err == ""

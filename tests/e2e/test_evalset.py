@@ -11,6 +11,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.core.schemas.base import SessionKey
+from tests.fakes.extensions import needs
 
 FOLDER: Final = Path(__file__).parents[2] / "agents" / APP_NAME
 
@@ -24,6 +25,7 @@ def test_configuration_is_valid_and_needs_no_model_to_judge() -> None:
     assert set(config.criteria) == {"tool_trajectory_avg_score", "response_match_score"}
 
 
+@needs("embedded")
 async def test_expected_tool_calls_and_answers_are_what_the_app_gives() -> None:
     conversation = Conversation(build_container(Settings(store="memory")))
     for case in _evalset().eval_cases:

@@ -16,6 +16,7 @@ from acc_ace.cockpit.demo import TALKS, Demo, load_talk
 from acc_ace.conversation import APP_NAME, Conversation
 from config import Settings
 from schemas.base import SessionKey
+from tests.fakes.extensions import needs
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 KEYS = {
@@ -42,6 +43,7 @@ async def conversation() -> AsyncIterator[Conversation]:
     await opened.close()
 
 
+@needs("embedded")
 @pytest.mark.parametrize("language", TALKS)
 async def test_the_conversation_keeps_every_invariant(
     language: str, conversation: Conversation
@@ -56,6 +58,7 @@ async def test_the_conversation_keeps_every_invariant(
     assert len(stored.playbook.bullets) >= least
 
 
+@needs("embedded")
 async def test_a_promise_that_does_not_hold_is_shown_as_failed(conversation: Conversation) -> None:
     talk = load_talk("en")
     turns = [{"input": "Never restart db-01."}, {"input": "release c-0001"}]

@@ -13,13 +13,12 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
-from acc_ace.ext.survivor.survival import Action, Alert, LogEntry, Plan, PlaybookChange
 from acc_ace.server.app import create_app
 from tests.e2e.browser import Browser, find_chromium
-from tests.ext.survivor.survivor_run import save_run, step, tick
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.hostile import MARKUP
 from tests.fakes.loopback import served
+from tests.fakes.run_files import plan, save_run, step, tick
 from tests.fakes.scripted_llm import ScriptedLlm, call
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak]
@@ -172,21 +171,23 @@ def test_in_a_run_of_the_survivor_it_is_text(browser: Browser, tmp_path: Path) -
     runs = tmp_path / "survivor" / "runs"
     runs.mkdir(parents=True)
     for number, text in enumerate(MARKUP):
+        change = {"type": "ADD", "section": "", "content": text, "outcome": "held"}
+        change |= {"rationale": text, "priority": "", "reason": "", "bullet_id": ""}
         said = tick(
             run=text,
             model=text,
             died_of=text,
-            plan=Plan(
+            plan=plan(
+                {"type": "move", "target": text, "times": 1},
                 reflection=text,
                 objective=f"Goal: {text}",
                 subgoals=(text,),
                 watch=text,
-                actions=(Action(type="move", target=text),),
             ),
             steps=(step(text, why=text, cause=text, status="blocked", rule_id="r-1"),),
-            alerts=(Alert(kind="rule_violation", text=f"Alert: {text}"),),
-            logs=(LogEntry(log="meta", about=text, text=text),),
-            playbook=(PlaybookChange(type="ADD", content=text, outcome="held", rationale=text),),
+            alerts=({"kind": "rule_violation", "text": f"Alert: {text}"},),
+            logs=({"log": "meta", "about": text, "text": text, "count": 1},),
+            playbook=(change,),
         )
         save_run(runs / f"run-{number}.jsonl", said)
         save_run(runs / f"{named(text)[:100]}.jsonl", said)

@@ -25,6 +25,7 @@ from config import EMBEDDED_MODEL, ROLES, AgentSettings, Role, Settings
 from schemas.base import SessionKey
 from schemas.commit import RuleScope
 from schemas.report import TurnReport
+from tests.fakes.extensions import needs
 from tests.fakes.fake_openai import Kind, fake_openai, says, with_tool
 from tests.fakes.loopback import HttpReply, Received
 
@@ -100,6 +101,7 @@ def require_kept_by_code(held: Held) -> None:
         assert invented == [], named
 
 
+@needs("embedded")
 @pytest.mark.parametrize("seed", range(3))
 async def test_any_reply_of_the_schema_keeps_the_rule_and_invents_nothing(seed: int) -> None:
     rng = random.Random(seed)
@@ -143,6 +145,7 @@ def any_value(schema: Mapping[str, Any], shared: Mapping[str, Any], rng: random.
             return None
 
 
+@needs("embedded")
 @pytest.mark.parametrize("kind", get_args(Kind))
 async def test_a_turn_uses_a_tool_whatever_the_endpoint_can(kind: Kind) -> None:
     def calculates(received: Received) -> HttpReply:

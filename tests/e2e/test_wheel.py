@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.e2e.processes import ROOT, environment, serving
+from tests.fakes.extensions import needs
 from tests.fakes.ports import free_port
 
 WAIT_S = 60.0
@@ -121,6 +122,7 @@ def test_the_wheel_holds_one_package_and_its_data(wheel: Path) -> None:
     assert data <= set(names)
 
 
+@needs("embedded")
 def test_plugin_and_controller_work_beside_modules_of_the_same_names(
     bin_dir: Path, project: Path
 ) -> None:

@@ -12,8 +12,8 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.ext.postgres.schema import SCHEMA
 from tests.fakes.clock import FixedClock
+from tests.fakes.residue_postgres import SCHEMA
 
 
 @dataclass

@@ -25,7 +25,8 @@ from typing import Any
 
 import psycopg
 
-from acc_ace.ext.postgres.database import PostgresDatabase
+from acc_ace.hooks import STORES, only
+from config import Settings
 from tests.fakes.ports import free_port
 
 _SETTINGS = {
@@ -130,7 +131,8 @@ class PostgresServer:
 
 def _migrate(url: str) -> None:
     """Bring a database to the newest schema; any event loop may be running."""
-    database = PostgresDatabase(url)
+    settings = Settings(store="postgres", database_url=url)
+    database = only(STORES, "ACC_ACE_STORE=postgres").open_database(settings)
 
     async def migrate() -> None:
         await database.check()

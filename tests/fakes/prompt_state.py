@@ -16,6 +16,7 @@ class ShownState(NamedTuple):
 
     ccs: CompressedCognitiveState
     pins: tuple[ConstraintPin, ...]
+    turn: int
 
 
 def state_of(shown: object) -> ShownState:
@@ -41,4 +42,7 @@ def state_of(shown: object) -> ShownState:
         )
         for rule in rules
     ]
-    return ShownState(empty_ccs().model_copy(update=values), tuple(pins))
+    turn = "".join(fields.get("turn", []))
+    return ShownState(
+        empty_ccs().model_copy(update=values), tuple(pins), int(turn) if turn.isdecimal() else 0
+    )

@@ -4,7 +4,7 @@ from acc_ace.container import Container
 from acc_ace.core.schemas.base import Tenant
 from acc_ace.storage.playbooks.export_folders import FOLDER, directories_of
 from acc_ace.storage.sql_rows import Rows
-from tests.fakes import residue_sqlite
+from tests.fakes import residue_postgres, residue_sqlite
 
 
 async def residue(container: Container, tenant: Tenant) -> dict[str, int]:
@@ -13,9 +13,6 @@ async def residue(container: Container, tenant: Tenant) -> dict[str, int]:
 
     def scan(rows: Rows) -> dict[str, int]:
         if settings.store == "postgres":
-            # The driver is an optional extra.
-            from tests.ext.postgres import residue_postgres  # noqa: PLC0415
-
             return residue_postgres.scan_residue(rows.connection, tenant)
         return residue_sqlite.scan_residue_of(rows.connection, "memory", tenant)
 

@@ -12,12 +12,11 @@ from google.adk.agents import LlmAgent
 from pydantic import SecretStr
 
 from acc_ace import build_container
-from acc_ace.ext.survivor.survival import Plan
 from acc_ace.server.app import create_app
 from config import Settings
 from schemas.base import SessionKey
-from tests.ext.survivor.survivor_run import save_run, tick
 from tests.fakes.loopback import served
+from tests.fakes.run_files import plan, save_run, tick
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import Desk
 
@@ -49,7 +48,7 @@ def two_users(folder: Path) -> Iterator[tuple[FastAPI, str]]:
     asyncio.run(_use_an_app_of_aikos(settings))
     runs = folder / "survivor" / "runs"
     runs.mkdir(parents=True)
-    save_run(runs / "run-7.jsonl", tick(plan=Plan(objective="LARCH", actions=())))
+    save_run(runs / "run-7.jsonl", tick(plan=plan(objective="LARCH")))
     (folder / "survivor" / "secret.jsonl").write_text('{"tick": 1, "text": "ASPEN"}\n', "utf-8")
     app = create_app(build_container(settings))
     with served(app, lives=True) as url:

@@ -6,9 +6,11 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.conversation import Conversation
 from tests.fakes.default_replies import prompt_text, read_tagged
+from tests.fakes.extensions import needs
 from tests.pipeline.talk import KEY, Talk, seen
 
 
+@needs("embedded")
 @pytest.mark.parametrize(
     ("said", "asked", "answered", "wrong"),
     [

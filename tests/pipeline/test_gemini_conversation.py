@@ -13,6 +13,7 @@ from config import ROLES, AgentSettings, Role, Settings
 from schemas.base import SessionKey
 from schemas.ccs import CCS_FIELDS
 from schemas.report import Answer, AnswerChunk, StageFinished, TurnDone, TurnEvent, TurnReport
+from tests.fakes.extensions import needs
 from tests.fakes.fake_gemini import (
     FakeGemini,
     blocked_prompt,
@@ -148,6 +149,7 @@ async def test_429_is_retried_without_a_warning_and_counted(
     }
 
 
+@needs("embedded")
 async def test_used_up_quota_costs_a_turn_one_request_before_the_fallback_answers(
     gemini: FakeGemini,
 ) -> None:

@@ -13,8 +13,9 @@ from acc_ace.core.text.quoted_spans import own_sentences
 from acc_ace.core.text.rules import rule_detection
 from acc_ace.memory.ranking import SearchQuery, fitted, search_query
 from acc_ace.storage import sql_artifacts
-from config import Settings
+from config import ROLES, Settings
 from schemas.artifact import RecallQuery
+from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import KEY
 
 LONG = " ".join(f"Batch {number} of the night went well." for number in range(400))
@@ -39,7 +40,9 @@ async def test_rules_are_looked_for_once_in_each_text_of_a_turn(
 
     monkeypatch.setattr(rule_detection, "own_sentences", counted)
     container = build_container(Settings(data_dir=tmp_path / "data"))
-    talk = Conversation(container)
+    # Its Compressor proposes nothing: what it would look for is not part of the turn.
+    quiet = ScriptedLlm().on("compressor", {"semantic_gist": "A talk."})
+    talk = Conversation(container, models=dict.fromkeys(ROLES, quiet))
 
     await talk.turn(KEY, said)
     await talk.close()
@@ -70,7 +73,9 @@ async def test_x_t_is_analysed_off_the_event_loop(
     monkeypatch.setattr(rule_detection, "own_sentences", sentences)
     monkeypatch.setattr(sql_artifacts, "search_query", query)
     container = build_container(Settings(data_dir=tmp_path / "data"))
-    talk = Conversation(container)
+    # Its Compressor proposes nothing: what it would look for is not part of the turn.
+    quiet = ScriptedLlm().on("compressor", {"semantic_gist": "A talk."})
+    talk = Conversation(container, models=dict.fromkeys(ROLES, quiet))
 
     for said in ("db-11 is slow.", "Never restart db-11 during the 15th drill."):
         await talk.turn(KEY, said)

@@ -9,13 +9,8 @@ import pytest
 from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace.adk.answer_feedback import learning_roles
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import InputError, ModelRefused, ModelUnavailable, NotFoundError
-from acc_ace.ext.background.job_execution import Learner
-from acc_ace.ext.background.learning_budget import Meter
-from acc_ace.ext.embedded.roles.reflector import reflect as embedded_reflect
-from acc_ace.turn.feedback_record import feedback_job
 from config import ROLES, Settings
 from schemas.base import Authority, PlaybookScope
 from schemas.bullet import Bullet
@@ -103,21 +98,6 @@ async def test_a_bullet_that_was_merged_since_passes_its_tags_to_the_survivor() 
     await talk.conversation.feedback(KEY, 2, Judgement(thumbs="up"))
     playbook = (await talk.conversation.playbook()).playbook
     assert [(item.id, item.helpful) for item in playbook.bullets] == [("b-00002", 1)]
-
-
-@pytest.mark.parametrize("text", ["No, that's wrong. It is db-02.", "違います。db-02 です。"])
-async def test_the_embedded_model_finds_the_correction_and_the_bullets_it_concerns(
-    text: str,
-) -> None:
-    lesson = "Say that db-02 is the one when asked which server is down."
-    talk = Talk()
-    talk.llm.on("curator", {"operations": [{**ADD["operations"][0], "content": lesson}]}, NOTHING)
-    await talk.say("Look at the servers.")
-    talk.llm.on("generator", using("b-00001"), using())
-    talk.llm.on("reflector", lambda request: _embedded(prompt_text(request)))
-    await talk.say("Which server is down?")
-    await talk.say(text)
-    assert (await bullet(talk)).harmful == 1
 
 
 async def test_only_a_turn_that_is_corrected_gets_tags_on_its_bullets() -> None:
@@ -333,27 +313,6 @@ async def test_feedback_whose_reflection_failed_is_learnt_when_it_comes_again() 
     assert (await bullet(talk)).helpful == 1
 
 
-async def test_a_job_that_was_committed_but_not_noted_is_noted_and_not_done_again() -> None:
-    talk = await with_lesson(Talk())
-    talk.llm.on("generator", using("b-00001"))
-    talk.llm.on("reflector", QUIET, tagged("helpful"))
-    await talk.say("Which server is down?")
-    report = await talk.conversation.feedback(KEY, 2, Judgement(thumbs="up"))
-    turn = await talk.container.evidence.last(KEY)
-    assert turn is not None
-    # As a worker leaves it that is killed between its commit and its note.
-    open_again = (turn.feedback[0].model_copy(update={"learned": False}),)
-    await talk.container.evidence.record(KEY, turn.model_copy(update={"feedback": open_again}))
-    learner = Learner(talk.container, learning_roles(talk.container, talk.llm, talk.llm))
-    job = feedback_job(KEY, turn, turn.feedback[0])
-    assert job.detail == report.id
-    assert (await learner.learn(job, Meter())).outcome == "known"
-    noted = await talk.container.evidence.last(KEY)
-    assert noted is not None
-    assert noted.feedback[0].learned
-    assert (await bullet(talk)).helpful == 1
-
-
 async def test_feedback_outlives_the_process_and_goes_with_its_user(tmp_path: Path) -> None:
     settings = Settings(store="sqlite", data_dir=tmp_path)
     judgement = Judgement(reward=0.25, comment="Nearly.")
@@ -411,7 +370,3 @@ async def test_a_lesson_from_a_tool_s_text_is_held_and_one_with_a_reward_is_not(
     assert (await log(talk))[0].status is DeltaStatus.APPLIED
     stored = await talk.container.playbooks.load(PlaybookScope(APP_NAME))
     assert [item.content for item in stored.playbook.bullets] == [LESSON]
-
-
-def _embedded(prompt: str) -> dict[str, object]:
-    return embedded_reflect(read_tagged(prompt)).model_dump(mode="json")

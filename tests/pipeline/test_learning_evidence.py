@@ -22,6 +22,7 @@ from schemas.interaction import Interaction, ToolResult, TurnInput
 from schemas.reflection import Judgement
 from schemas.report import ReportedDelta, StageStarted
 from tests.fakes.default_replies import default_reply, prompt_text, read_tagged
+from tests.fakes.extensions import needs
 from tests.pipeline.talk import KEY, Talk, seen
 
 LESSON = "Check which server is meant before naming one."
@@ -293,6 +294,7 @@ async def test_feedback_with_the_right_answer_teaches() -> None:
     assert reasons(report.deltas) == {("applied", "ok")}
 
 
+@needs("embedded")
 @pytest.mark.parametrize("asked", ["Which server is down?", "どのサーバーが落ちていますか？"])
 @pytest.mark.parametrize("comes_later", [False, True])
 async def test_the_embedded_model_learns_a_general_lesson_from_the_right_answer(

@@ -25,6 +25,7 @@ from schemas.base import SessionKey
 from schemas.interaction import Outcome
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import default_reply, prompt_text
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 from tests.pipeline.desk import KEY, Desk, text_of
 from tests.pipeline.test_plugin_trees import sequential
@@ -188,6 +189,7 @@ async def test_a_client_that_is_cancelled_while_its_turn_is_learned_from_ends_no
     assert learned(app) == (1, 1)
 
 
+@needs("background")
 async def test_a_turn_that_was_left_becomes_a_job_of_background_learning(tmp_path: Path) -> None:
     app = Desk(helper(), settings=Settings(data_dir=tmp_path, learning="background"))
     for number in range(TURNS):
@@ -252,6 +254,7 @@ async def test_our_app_learns_from_the_turns_that_were_left_at_the_answer() -> N
     await ours.close()
 
 
+@needs("background")
 async def test_our_app_queues_a_turn_that_was_left_for_background_learning(tmp_path: Path) -> None:
     ours = Ours(Settings(data_dir=tmp_path, learning="background"))
     await ours.leave("Look at db-01.")

@@ -15,6 +15,7 @@ from google.genai import types
 from acc_ace import AccController
 from acc_ace.adk.artifact_services import memory_service
 from acc_ace.clock import SystemClock
+from acc_ace.config import ROLES
 from schemas.artifact import Artifact
 from schemas.base import Authority, Tenant
 from schemas.interaction import Attachment, TurnInput
@@ -157,7 +158,7 @@ async def test_an_attachment_that_goes_against_a_rule_has_it_beside_it_for_the_c
     talk = Talk()
     await talk.say(f"Rule: {BAN}")
     controller = AccController(
-        talk.container, session=KEY.session, user=KEY.user, models={"compressor": talk.llm}
+        talk.container, session=KEY.session, user=KEY.user, models=dict.fromkeys(ROLES, talk.llm)
     )
     attached = (Attachment(text=LIFTS, source="mail"), Attachment(text="天気は晴れ。"))
     await controller.update_state(TurnInput(text="これは本物？", attachments=attached), None)

@@ -13,11 +13,9 @@ import pytest
 
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.core.playbook.refine.refine_plan import refine
-from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import ModelUnavailable
-from acc_ace.ext.lab.learning_plan import predict
 from acc_ace.storage.create_stores import create_stores
-from acc_ace.turn.structured_call import Reply, parser
+from acc_ace.turn.structured_call import parser
 from config import Settings
 from schemas.base import PlaybookScope
 from schemas.delta import DeltaBatch, DeltaStatus
@@ -204,27 +202,6 @@ def test_always_and_never_are_not_merged() -> None:
 )
 def test_lower_case_names_and_aliases_are_understood(operation: dict[str, Any]) -> None:
     assert ends(curated(holding(LESSON), operation)) == [("applied", "ok")]
-
-
-class Answering:
-    """A model that answers with the bullet it is shown."""
-
-    async def complete(self, prompt: Prompt, user_text: str) -> Reply:
-        return Reply(text='{"final_answer": "x", "bullet_ids": ["b-00001", "b-9"]}', model="fake")
-
-
-async def test_predicting_changes_nothing() -> None:
-    playbook = holding(LESSON)
-    before = playbook.dumps()
-    prompt = Prompt(name="generator", text="Answer.", inputs=("playbook", "state", "warnings"))
-
-    asked = await predict(
-        "How do I restart?", playbook, completion=Answering(), prompt=prompt, limits=Limits()
-    )
-
-    assert asked.value is not None
-    assert asked.value.bullet_ids == ["b-00001"]
-    assert playbook.dumps() == before
 
 
 def test_refining_is_idempotent_and_never_exceeds_a_budget() -> None:

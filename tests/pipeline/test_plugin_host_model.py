@@ -22,6 +22,7 @@ from config import AgentSettings, Settings
 from schemas.base import SessionKey
 from schemas.interaction import Interaction
 from tests.fakes.default_replies import default_reply
+from tests.fakes.extensions import needs
 from tests.fakes.fake_gemini import fake_gemini
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import text_of
@@ -97,6 +98,7 @@ async def test_a_gemini_agent_has_its_memory_on_the_same_model_with_the_least_of
     assert thinking == {"thinking_level": "MINIMAL"}
 
 
+@needs("guard")
 async def test_rules_hold_at_the_tools_of_the_agent() -> None:
     restarted: list[str] = []
 
@@ -151,6 +153,7 @@ async def test_a_turn_is_refused_when_no_model_is_found(root: Any, why: str) -> 
     assert await host.container.evidence.list(KEY) == []
 
 
+@needs("embedded")
 async def test_a_model_that_is_named_is_asked_in_its_place() -> None:
     llm = ScriptedLlm()
     settings = Settings(store="memory", compressor=EMBEDDED, reflector=EMBEDDED, curator=EMBEDDED)
@@ -160,6 +163,7 @@ async def test_a_model_that_is_named_is_asked_in_its_place() -> None:
     assert (await host.turn()).models["compressor"] == "embedded/rules"
 
 
+@needs("embedded")
 async def test_a_workflow_needs_no_name_when_every_model_is_named() -> None:
     named: dict[str, Any] = dict.fromkeys(MODEL_ROLES, EMBEDDED)
     flow = Workflow(name="flow", edges=[(START, agent(ScriptedLlm()))])
@@ -167,12 +171,14 @@ async def test_a_workflow_needs_no_name_when_every_model_is_named() -> None:
     assert "ok" in await host.say(RULE)
 
 
+@needs("embedded")
 async def test_an_agent_on_the_embedded_engine_has_its_memory_there_too() -> None:
     host = Host(agent("embedded/rules"))
     await host.say(RULE)
     assert (await host.turn()).models["compressor"] == "embedded/rules"
 
 
+@needs("embedded")
 async def test_the_agents_model_is_retried_and_then_has_a_fallback_as_others_have() -> None:
     down = ScriptedLlm().on("compressor", ModelUnavailable("down"))
     block = AgentSettings(retries=1, backoff_s=0, fallback="embedded/rules")
@@ -182,6 +188,7 @@ async def test_the_agents_model_is_retried_and_then_has_a_fallback_as_others_hav
     assert (await host.turn()).models["compressor"] == "embedded/rules"
 
 
+@needs("embedded")
 async def test_a_model_built_by_us_is_not_retried_twice_over() -> None:
     settings = Settings(store="memory", generator=EMBEDDED)
     model = build_model("generator", settings)

@@ -5,11 +5,13 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from bench.plugin_recall import play, run, variants, where
+from tests.fakes.extensions import needs
 
 VARIANTS = variants()
 NAMED, NEEDED, JAPANESE = VARIANTS[0], VARIANTS[25], VARIANTS[-1]
 
 
+@needs("semantic")
 @pytest.mark.parametrize(
     ("variant", "found"),
     [(NAMED, "state"), (NEEDED, "tool"), (JAPANESE, "tool")],

@@ -14,33 +14,14 @@ from google.adk.runners import Runner
 from google.genai import types
 
 from acc_ace.core.schemas.trace import ModelCall
-from tests.ext.guard.test_guard import RULE, Till, desk, waiting
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.pipeline.desk import KEY, Desk, result_of
+from tests.pipeline.desk import KEY, Desk
 from tests.pipeline.test_plugin_caching import CachingLlm
 
 
 async def kept(app: Desk, turn: int) -> list[ModelCall]:
     """The calls of a turn, its runs one after the other."""
     return [each for run in await app.container.traces.of_turn(KEY, turn) for each in run.calls]
-
-
-async def test_both_runs_of_a_turn_that_waited_are_kept_and_what_the_judge_was_asked() -> None:
-    judge = ScriptedLlm().on(
-        "ActVerdict", {"conflict": True, "rule_id": "c-0001", "why": "Too much."}
-    )
-    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=12), "Done.")
-    app = desk(llm, Till(), judge=judge)
-    await app.say(RULE)
-    asked = waiting(await app.say("Refund A1, and the same again."))
-    before = await kept(app, 2)
-    assert [each.stage for each in before][-2:] == ["generator", "guard"]
-    assert [part.kind for part in before[-1].parts] == ["role", "schema", "rules", "call", "now"]
-    await app.say(result_of(asked, {"confirmed": True}))
-    after = await kept(app, 2)
-    assert after[: len(before)] == before
-    assert after[-1].reply == "Done."
-    assert after[-1].parts[-1].kind == "tool_results"
 
 
 async def test_the_requests_of_a_very_long_loop_are_kept_up_to_a_bound() -> None:

@@ -9,18 +9,14 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from acc_ace import AccController, build_container
-from acc_ace.adk.answer_feedback import learning_roles
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.learning_job import LearningJob
 from acc_ace.errors import ConfigError, ModelRefused, NotFoundError, SpendingCeilingError
-from acc_ace.ext.background.job_execution import Learner
-from acc_ace.ext.background.learning_budget import Meter
 from config import ROLES, Settings
 from schemas.base import SessionKey, Tenant
 from schemas.cost import REPLAY, SessionCost
-from schemas.reflection import Judgement
 from schemas.report import TurnReport
 from tests.fakes.clock import FixedClock
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import ScriptedLlm, text_content
 from tests.pipeline.desk import KEY as DESK_KEY
 from tests.pipeline.desk import Desk
@@ -149,28 +145,6 @@ async def test_learning_after_the_answer_is_part_of_the_day(tmp_path: Path, pric
     assert today.spent.usd == pytest.approx(dollars(report))
 
 
-async def test_feedback_and_a_learning_job_are_part_of_the_day(
-    tmp_path: Path, priced: Path
-) -> None:
-    chat = Chat(settings(tmp_path, priced))
-    report = await chat.say("Which server is down?")
-    await chat.conversation.feedback(KEY, 1, Judgement(comment="It was db-02."))
-    job = LearningJob(
-        app=KEY.app,
-        user=KEY.user,
-        session=KEY.session,
-        turn=1,
-        invocation_id=(await chat.container.evidence.list(KEY))[0].invocation_id,
-        base_version=0,
-    )
-    roles = learning_roles(chat.container, chat.llm, chat.llm)
-    await Learner(chat.container, roles).learn(job, Meter())
-    reflector = next(s for s in (await chat.cost()).stages if s.stage == "reflector")
-    assert reflector.tokens.calls == len(chat.llm.requests_of("reflector")) == 2
-    today = await chat.container.spending.today(KEY.tenant)
-    assert (today.spent.usd or 0) > dollars(report) + (reflector.cost.usd or 0)
-
-
 async def test_a_turn_that_failed_is_paid_for_too(tmp_path: Path, priced: Path) -> None:
     chat = Chat(settings(tmp_path, priced))
     chat.llm.on("generator", ModelRefused("generator: no"))
@@ -256,6 +230,7 @@ async def test_without_a_price_there_are_tokens_and_no_money(tmp_path: Path) -> 
     assert all(stage.cost.usd is None for stage in (await chat.cost()).stages if stage.model)
 
 
+@needs("embedded")
 def test_a_ceiling_that_cannot_be_enforced_is_said_at_the_start(tmp_path: Path) -> None:
     chosen = settings(tmp_path, None, max_cost=1.0)
     with pytest.raises(ConfigError, match=r"ACC_ACE_MAX_COST=1 cannot .* 'scripted/test' is unk"):
@@ -311,6 +286,7 @@ async def test_what_was_spent_is_part_of_the_export(tmp_path: Path, priced: Path
         await chat.cost()
 
 
+@needs("guard")
 async def test_the_plugin_counts_the_guards_model_at_its_own_price(
     tmp_path: Path, priced: Path
 ) -> None:

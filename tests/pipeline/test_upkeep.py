@@ -19,6 +19,7 @@ from acc_ace.pipeline import APP_NAME, build_app
 from config import ROLES, Role, Settings
 from schemas.base import SessionKey
 from tests.fakes.clock import FixedClock
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY as DESK
 from tests.pipeline.desk import Desk, whole
@@ -111,6 +112,7 @@ async def test_an_idle_session_is_offloaded_under_the_plugin(where: dict[str, An
     await app.container.close()
 
 
+@needs("embedded")
 def test_work_that_a_closed_event_loop_has_left_keeps_nobody_from_closing() -> None:
     maintenance = SessionMaintenance(build_container(Settings(store="memory", offload=True)))
 

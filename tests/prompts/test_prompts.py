@@ -14,10 +14,8 @@ from acc_ace.core.schemas.interaction import ActVerdict, GeneratorOutput
 from acc_ace.core.schemas.qualification import RelevanceBatch
 from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.schemas.session import ConversationSummary, SessionMemory
-from acc_ace.core.text.prompt import load_prompt
+from acc_ace.core.text.prompt import Prompt, load_prompt
 from acc_ace.errors import PromptError
-from acc_ace.ext.survivor.core_thinker import thinker_prompt
-from acc_ace.ext.survivor.survival import Plan
 from acc_ace.turn.structured_call import PROMPT_DIR, load_prompts
 
 INPUTS = {
@@ -144,41 +142,44 @@ REPLIES: dict[str, type[BaseModel]] = {
     "reflector": Reflection,
     "curator": DeltaBatch,
     "guard": ActVerdict,
-    "thinker": Plan,
 }
 
 
-def _asked(name: str) -> tuple[str, list[str]]:
-    """The prompt of a role, and the fields that its output section lists, in order."""
-    prompt = thinker_prompt() if name == "thinker" else load_prompt(PROMPT_DIR / f"{name}.md")
-    return prompt.text, re.findall(r"^ *- `(\w+)`", prompt.text.split("## Output")[1], re.MULTILINE)
+def listed(prompt: Prompt) -> list[str]:
+    """The fields that the output section of a prompt lists, in order."""
+    return re.findall(r"^ *- `(\w+)`", prompt.text.split("## Output")[1], re.MULTILINE)
 
 
-def _sent(schema: dict[str, Any], whole: dict[str, Any]) -> Iterator[str]:
+def sent(schema: dict[str, Any], whole: dict[str, Any]) -> Iterator[str]:
     """The fields of a schema as it is sent, each followed by those of its entries."""
     for name, field in schema["properties"].items():
         yield name
         if entry := field.get("items", {}).get("$ref"):
-            yield from _sent(whole["$defs"][entry.rsplit("/", 1)[1]], whole)
+            yield from sent(whole["$defs"][entry.rsplit("/", 1)[1]], whole)
+
+
+def words_in(schema: dict[str, Any]) -> list[str]:
+    """What a schema says beside its fields, which the prompt alone should say."""
+    models = (schema, *schema.get("$defs", {}).values())
+    fields = [field for each in models for field in each.get("properties", {}).values()]
+    words = ("description", "default", "examples", "anyOf", "title")
+    beside = [word for field in fields for word in words if word in field]
+    return [*beside, *(["description"] if "description" in schema else [])]
+
+
+def prompt_of(name: str) -> Prompt:
+    return load_prompt(PROMPT_DIR / f"{name}.md")
 
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_prompt_lists_the_fields_of_the_schema_in_its_order(name: str) -> None:
     schema = REPLIES[name].model_json_schema()
-    assert _asked(name)[1] == list(_sent(schema, schema))
+    assert listed(prompt_of(name)) == list(sent(schema, schema))
 
 
 @pytest.mark.parametrize("name", REPLIES)
 def test_what_a_field_means_is_said_in_the_prompt_alone(name: str) -> None:
-    schema = REPLIES[name].model_json_schema()
-    fields = [
-        field
-        for each in (schema, *schema.get("$defs", {}).values())
-        for field in each.get("properties", {}).values()
-    ]
-    words = {"description", "default", "examples", "anyOf", "title"}
-    assert [field for field in fields if words & field.keys()] == []
-    assert "description" not in schema
+    assert words_in(REPLIES[name].model_json_schema()) == []
 
 
 @pytest.mark.parametrize(
@@ -191,14 +192,13 @@ def test_what_a_field_means_is_said_in_the_prompt_alone(name: str) -> None:
         ("reflector", "reasoning", "bullet_tags"),
         ("curator", "rationale", "type"),
         ("generator", "reasoning", "final_answer"),
-        ("thinker", "reflection", "actions"),
     ],
 )
 def test_reasons_stand_before_verdicts(name: str, reason: str, verdict: str) -> None:
-    fields = _asked(name)[1]
+    fields = listed(prompt_of(name))
     assert fields.index(reason) < fields.index(verdict)
 
 
 def test_code_carries_rules_and_goal_without_being_sent_them() -> None:
-    assert not {"constraints", "goal_orientation"} & set(_asked("compressor")[1])
+    assert not {"constraints", "goal_orientation"} & set(listed(prompt_of("compressor")))
     assert {"constraints", "goal_orientation"} < set(CompressorReply.model_fields)

@@ -7,11 +7,11 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.core.schemas.state import CCS, PERSISTED
 from acc_ace.core.text.prompt import ccs_tokens
-from acc_ace.ext.embedded.views import state_of
 from schemas.artifact import RecallQuery
 from schemas.commit import CommitKind, CommittedState, JournalEntry
 from schemas.interaction import Interaction, Outcome
 from tests.fakes.default_replies import prompt_text, read_tagged
+from tests.fakes.prompt_state import state_of
 from tests.property.plugin_app import KEY, WAITING_TOOLS, PlannedApp
 from tests.property.plugin_world import Run, Waiting
 

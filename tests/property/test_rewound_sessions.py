@@ -24,11 +24,10 @@ from hypothesis import strategies as st
 
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from schemas.base import SessionKey
 from tests.fakes.examples import examples
-from tests.fakes.postgres_server import PostgresServer
+from tests.fakes.extensions import server_database
 
 KEYS = ("cart", "name")
 BEGUN = {"cart": "begun"}
@@ -219,8 +218,10 @@ def test_a_turn_loads_what_adk_leaves_of_a_session_in_a_file(tmp_path: Path) -> 
 
 
 @pytest.mark.soak
-def test_a_turn_loads_what_adk_leaves_of_a_session_in_postgresql(postgres: PostgresServer) -> None:
-    database = PostgresDatabase(postgres.clean_database())
+def test_a_turn_loads_what_adk_leaves_of_a_session_in_postgresql(
+    request: pytest.FixtureRequest,
+) -> None:
+    database = server_database(request)
     run_lives(
         lambda recent, retention: SqlSessionService(
             database, recent_events=recent, retention=retention

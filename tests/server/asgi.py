@@ -4,8 +4,14 @@ import json
 from typing import Any
 
 import httpx
+from fastapi import FastAPI
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from acc_ace.container import Container
+from acc_ace.server.app import create_app
+from config import ROLES
+from tests.fakes.scripted_llm import ScriptedLlm
 
 
 class Echo:
@@ -30,3 +36,8 @@ def client(app: ASGIApp, **options: Any) -> httpx.AsyncClient:
     """A client of an app in this process."""
     options.setdefault("base_url", "http://127.0.0.1:8000")
     return httpx.AsyncClient(transport=httpx.ASGITransport(app=app), **options)
+
+
+def scripted_app(container: Container, model: ScriptedLlm | None = None) -> FastAPI:
+    """The server over these stores, whose roles are all asked of one scripted model."""
+    return create_app(container, models=dict.fromkeys(ROLES, model or ScriptedLlm()))

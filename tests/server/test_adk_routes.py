@@ -10,8 +10,8 @@ from fastapi import FastAPI
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.server.app import create_app
-from tests.server.asgi import client
+from tests.fakes.scripted_llm import ScriptedLlm
+from tests.server.asgi import client, scripted_app
 
 SESSIONS = "/apps/acc_ace/users/user/sessions"
 SESSION = f"{SESSIONS}/s"
@@ -19,9 +19,14 @@ RULE = "Never restart db-01 during business hours."
 
 
 @pytest.fixture
-def app() -> FastAPI:
-    """The whole server on the embedded model and SQLite in a new folder."""
-    return create_app(build_container(Settings()))
+def model() -> ScriptedLlm:
+    return ScriptedLlm()
+
+
+@pytest.fixture
+def app(model: ScriptedLlm) -> FastAPI:
+    """The whole server on a scripted model and SQLite in a new folder."""
+    return scripted_app(build_container(Settings()), model)
 
 
 @pytest.fixture
@@ -59,7 +64,11 @@ async def test_run_takes_the_same_turn_as_v1(http: httpx.AsyncClient) -> None:
     assert (report["turn"], report["ccs"]["constraints"]) == (2, [RULE])
 
 
-async def test_session_state_holds_our_two_keys_only(http: httpx.AsyncClient) -> None:
+async def test_session_state_holds_our_two_keys_only(
+    http: httpx.AsyncClient, model: ScriptedLlm
+) -> None:
+    lesson = {"type": "ADD", "section": "servers", "content": "Ask which server is meant."}
+    model.on("curator", {}, {"operations": [lesson]})
     await http.post("/run", json=message(RULE))
     first = (await http.get(SESSION)).json()["state"]
     assert set(first) == {"ccs", "app:playbook"}

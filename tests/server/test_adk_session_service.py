@@ -32,9 +32,9 @@ import services
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.core.schemas.state import CCS, GENERATOR_OUTPUT, INPUT_AUTHORITY, PLAYBOOK
 from acc_ace.errors import CorruptStoreError, StoreError
-from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import IN_MEMORY, SqliteDatabase
 from schemas.base import SessionKey, Tenant
+from tests.fakes.extensions import server_database
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
 OURS: dict[str, Any] = {CCS: {"semantic_gist": "ours"}}
@@ -58,7 +58,7 @@ async def service(
         yield in_file
         await in_file.close()
     else:
-        database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
+        database = server_database(request)
         yield SqlSessionService(database)
         await database.close()
 

@@ -11,7 +11,9 @@ from acc_ace import build_container
 from acc_ace.errors import ConfigError
 from acc_ace.pipeline import build_app
 from acc_ace.server.adk_services import agent_loader, agents_dir, apps_beside
-from config import Settings
+from config import ROLES, Settings
+from tests.fakes.extensions import needs
+from tests.fakes.scripted_llm import ScriptedLlm
 
 RELOADING = """
 import sys
@@ -34,9 +36,10 @@ assert now() is stores
 
 @pytest.fixture
 def built() -> App:
-    return build_app(build_container(Settings(store="memory")))
+    return build_app(build_container(Settings(store="memory")), dict.fromkeys(ROLES, ScriptedLlm()))
 
 
+@needs("survivor")
 def test_without_a_folder_our_apps_alone_are_served(built: App, tmp_path: Path) -> None:
     settings = Settings(agent_dir=None, data_dir=tmp_path)
     container = build_container(Settings(store="memory"))

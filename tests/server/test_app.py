@@ -16,7 +16,7 @@ from config import AgentSettings, Settings
 from schemas.base import SessionKey
 from schemas.commit import JournalEntry
 from tests.fakes.stores import InMemoryJournal
-from tests.server.asgi import client
+from tests.server.asgi import client, scripted_app
 
 ALICE = {"Authorization": "Bearer alice-secret"}
 
@@ -35,7 +35,7 @@ async def guarded() -> AsyncIterator[httpx.AsyncClient]:
         store="memory",
         auth_tokens={"alice": SecretStr("alice-secret"), "bob": SecretStr("bob-secret")},
     )
-    app = create_app(build_container(settings))
+    app = scripted_app(build_container(settings))
     async with client(app) as http:
         yield http
     await app.state.acc_ace.close()
@@ -158,7 +158,7 @@ async def test_cross_origin_pages_are_refused_until_allowed(http: httpx.AsyncCli
     evil = {"Origin": "https://evil.example"}
     assert (await http.post("/v1/chat", json={"input": "x"}, headers=evil)).status_code == 403
     allowed = Settings(store="memory", allow_origins=("https://good.example",))
-    async with client(create_app(build_container(allowed))) as other:
+    async with client(scripted_app(build_container(allowed))) as other:
         preflight = await other.options(
             "/v1/chat",
             headers={"Origin": "https://good.example", "Access-Control-Request-Method": "POST"},
@@ -173,7 +173,7 @@ async def test_preflight_needs_no_token_and_refusals_can_be_read_by_the_page() -
         allow_origins=("https://good.example",),
     )
     good = {"Origin": "https://good.example"}
-    async with client(create_app(build_container(settings))) as http:
+    async with client(scripted_app(build_container(settings))) as http:
         preflight = await http.options(
             "/v1/chat", headers={**good, "Access-Control-Request-Method": "POST"}
         )

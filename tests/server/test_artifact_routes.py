@@ -9,8 +9,7 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.core.schemas.base import Tenant
-from acc_ace.server.app import create_app
-from tests.server.asgi import client
+from tests.server.asgi import client, scripted_app
 
 SESSIONS = "/apps/acc_ace/users/user/sessions"
 ARTIFACTS = f"{SESSIONS}/s/artifacts"
@@ -21,7 +20,7 @@ LONG = "x" * 300
 async def http(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
     """A server over files, with one artifact in one session."""
     settings = Settings(data_dir=tmp_path / "data", serve_web_interface=False)
-    app = create_app(build_container(settings))
+    app = scripted_app(build_container(settings))
     async with client(app) as opened:
         await opened.post(SESSIONS, json={"sessionId": "s"})
         body = {"filename": "notes/a.txt", "artifact": {"text": "kept"}}
@@ -80,7 +79,7 @@ async def test_answers_do_not_show_the_data_directory(
 
 async def test_an_export_does_not_show_the_data_directory(tmp_path: Path) -> None:
     container = build_container(Settings(data_dir=tmp_path / "data"))
-    app = create_app(container)
+    app = scripted_app(container)
     async with client(app) as opened:
         await opened.post(SESSIONS, json={"sessionId": "s"})
         await opened.post(ARTIFACTS, json={"filename": "a.txt", "artifact": {"text": "x"}})

@@ -9,8 +9,7 @@ import httpx
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.server.app import create_app
-from tests.server.asgi import client
+from tests.server.asgi import client, scripted_app
 
 TURN = "/v1/sessions/s/turns"
 
@@ -18,7 +17,7 @@ TURN = "/v1/sessions/s/turns"
 @asynccontextmanager
 async def _server(data_dir: Path) -> AsyncIterator[httpx.AsyncClient]:
     settings = Settings(data_dir=data_dir, serve_web_interface=False)
-    app = create_app(build_container(settings))
+    app = scripted_app(build_container(settings))
     async with client(app) as http:
         yield http
     await app.state.acc_ace.close()

@@ -9,8 +9,7 @@ import pytest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.server.app import create_app
-from tests.server.asgi import client
+from tests.server.asgi import client, scripted_app
 
 ROOT = Path(__file__).parents[2]
 TOKEN = "a-long-random-token"
@@ -26,7 +25,7 @@ async def proxied() -> AsyncIterator[httpx.AsyncClient]:
         trusted_hosts="localhost,127.0.0.1",
         serve_web_interface=False,
     )
-    app = create_app(build_container(settings))
+    app = scripted_app(build_container(settings))
     async with client(app, base_url="http://server:8000", headers=_passed_on()) as http:
         yield http
     await app.state.acc_ace.close()

@@ -16,8 +16,7 @@ from pydantic import SecretStr
 from acc_ace.bootstrap import build_container
 from acc_ace.cockpit.pages import MEDIA_TYPES, assets
 from acc_ace.config import Settings
-from acc_ace.server.app import create_app
-from tests.server.asgi import client
+from tests.server.asgi import client, scripted_app
 
 STATIC: Final = Path(__file__).parents[2] / "agents/acc_ace/cockpit/static"
 FILES: Final = sorted(path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*.*"))
@@ -113,7 +112,7 @@ async def guarded() -> AsyncIterator[httpx.AsyncClient]:
         auth_tokens={"aiko": SecretStr("aiko-secret"), "bob": SecretStr("bob-secret")},
         playbook_editors=("bob",),
     )
-    app: FastAPI = create_app(build_container(settings))
+    app: FastAPI = scripted_app(build_container(settings))
     async with client(app) as opened:
         yield opened
     await app.state.acc_ace.close()

@@ -12,6 +12,7 @@ import pytest
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.server.app import create_app
+from tests.fakes.extensions import needs
 from tests.server.asgi import client
 
 SESSION = "/apps/acc_ace/users/user/sessions/s"
@@ -37,6 +38,7 @@ async def turn(http: httpx.AsyncClient, way: str, text: str) -> None:
     assert answer.status_code == 200
 
 
+@needs("embedded")
 async def test_later_events_and_invocations_have_later_ids_whichever_way_they_came(
     http: httpx.AsyncClient,
 ) -> None:
@@ -50,6 +52,7 @@ async def test_later_events_and_invocations_have_later_ids_whichever_way_they_ca
     assert invocations == sorted(invocations)
 
 
+@needs("embedded")
 async def test_evidence_of_later_turns_has_later_keys(
     http: httpx.AsyncClient, tmp_path: Path
 ) -> None:

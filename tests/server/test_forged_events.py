@@ -11,11 +11,10 @@ import pytest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.ext.survivor.survival import Plan
-from acc_ace.server.app import create_app
-from tests.ext.survivor.survivor_run import save_run, tick
 from tests.fakes.hostile import LINES, MARKUP
 from tests.fakes.loopback import served
+from tests.fakes.run_files import plan, save_run, tick
+from tests.server.asgi import scripted_app
 
 TEXTS: Final = (*LINES, *MARKUP)
 END: Final = b": quiet"
@@ -27,14 +26,11 @@ def http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[httpx.Clie
     monkeypatch.setattr("acc_ace.cockpit.timeline.HEARTBEAT_S", 0.1)
     runs = tmp_path / "survivor" / "runs"
     runs.mkdir(parents=True)
-    ticks = [
-        tick(n, run=text, plan=Plan(objective=text, actions=()))
-        for n, text in enumerate(TEXTS, start=1)
-    ]
+    ticks = [tick(n, run=text, plan=plan(objective=text)) for n, text in enumerate(TEXTS, start=1)]
     save_run(runs / "run-7.jsonl", *ticks)
     settings = Settings(data_dir=tmp_path, learning="off", serve_web_interface=False)
     with (
-        served(create_app(build_container(settings))) as url,
+        served(scripted_app(build_container(settings))) as url,
         httpx.Client(base_url=url, timeout=60) as client,
     ):
         yield client

@@ -10,10 +10,10 @@ from pydantic import SecretStr
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.server.app import create_app
 from acc_ace.server.identity import COOKIE, PUBLIC, Identities
 from tests.fakes.loopback import served
 from tests.fakes.routes import READS, Served, served_routes
+from tests.server.asgi import scripted_app
 
 pytestmark = pytest.mark.filterwarnings("ignore:Please use create_session:DeprecationWarning")
 
@@ -73,7 +73,7 @@ class Browser(httpx.Client):
 def browser(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Browser]:
     options: dict[str, Any] = {"allow_origins": request.param}
     tokens = {"aiko": SecretStr(TOKEN), "bob": SecretStr("bob-secret")}
-    app = create_app(build_container(Settings(data_dir=tmp_path, auth_tokens=tokens, **options)))
+    app = scripted_app(build_container(Settings(data_dir=tmp_path, auth_tokens=tokens, **options)))
     with served(app) as url, Browser(url, [*served_routes(app)]) as opened:
         yield opened
 

@@ -18,12 +18,12 @@ from acc_ace.adk.sessions.event_buffer import TurnBuffer
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.core.schemas.state import CCS, PLAYBOOK
-from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sql_database import SqlUnitOfWork
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.unit_of_work import Database
 from schemas.base import SessionKey
+from tests.fakes.extensions import server_database
 
 KEY = SessionKey("shop", "aiko", "s-1")
 HERE: dict[str, Any] = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}
@@ -35,7 +35,7 @@ async def database(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncItera
     if request.param == "sqlite":
         opened = SqliteDatabase(tmp_path / "memory.db")
     else:
-        opened = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
+        opened = server_database(request)
     yield opened
     await opened.close()
 

@@ -11,10 +11,9 @@ from fastapi import FastAPI
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.server.app import create_app
 from tests.fakes.confirmed_tool import PAID
 from tests.fakes.hosted_desk import agents_folder
-from tests.server.asgi import client
+from tests.server.asgi import client, scripted_app
 
 RULE = "Never refund more than 20 euros."
 DESK = {"app": "desk", "user": "aiko"}
@@ -32,7 +31,7 @@ async def http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
     )
     container = build_container(settings)
     monkeypatch.setattr("acc_ace.bootstrap.process_container", lambda: container)
-    app: FastAPI = create_app(container)
+    app: FastAPI = scripted_app(container)
     async with client(app) as opened:
         yield opened
     await app.state.acc_ace.close()

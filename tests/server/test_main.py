@@ -10,6 +10,7 @@ import pytest
 
 from acc_ace.bootstrap import process_container
 from acc_ace.server import main
+from tests.fakes.extensions import needs
 
 ROOT = Path(__file__).parents[2]
 
@@ -22,6 +23,7 @@ def own_container() -> Iterator[None]:
     process_container.cache_clear()
 
 
+@needs("embedded")
 @pytest.mark.parametrize(
     ("name", "value", "named"),
     [

@@ -7,9 +7,8 @@ from pydantic import SecretStr
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.server.app import create_app
 from acc_ace.server.identity import Identities
-from tests.server.asgi import client
+from tests.server.asgi import client, scripted_app
 
 TURNS = "/v1/sessions/s/turns"
 LATIN_1 = [(b"x-user", "José".encode("latin-1"))]
@@ -65,7 +64,7 @@ async def test_128_characters_of_any_script_are_a_name(http: httpx.AsyncClient) 
 @pytest.fixture
 def guarded() -> FastAPI:
     tokens = {"José": SecretStr("geheim-é"), "JosÃ©": SecretStr("another")}
-    return create_app(build_container(Settings(store="memory", auth_tokens=tokens)))
+    return scripted_app(build_container(Settings(store="memory", auth_tokens=tokens)))
 
 
 async def test_token_of_a_name_beyond_ascii_opens_what_its_header_names(guarded: FastAPI) -> None:

@@ -18,7 +18,6 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import build_container, process_container
 from acc_ace.core.schemas.session import PastTurn
 from acc_ace.errors import StoreError
-from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.memory.turn_artifacts import turn_artifacts
 from acc_ace.server.app import create_app
 from acc_ace.storage.sqlite.database import SqliteDatabase
@@ -29,6 +28,7 @@ from schemas.base import Authority, SessionKey
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, Outcome, TurnInput
 from tests.fakes.clock import FixedClock
+from tests.fakes.extensions import server_database
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 
@@ -60,7 +60,7 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
         for service in opened:
             await service.close()
     else:
-        database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
+        database = server_database(request)
         yield lambda retention: SqlSessionService(database, retention=retention)
         await database.close()
 

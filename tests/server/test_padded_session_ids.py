@@ -9,8 +9,8 @@ import pytest
 
 from acc_ace.adk.sessions.sql_sessions import Forget, SqlSessionService
 from acc_ace.core.schemas.base import SessionKey
-from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from tests.fakes.extensions import server_database
 
 USER: dict[str, Any] = {"app_name": "shop", "user_id": "aiko"}
 
@@ -26,7 +26,7 @@ async def opened(
         yield service
         await service.close()
     else:
-        database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
+        database = server_database(request)
         yield SqlSessionService(database, on_delete=on_delete)
         await database.close()
 

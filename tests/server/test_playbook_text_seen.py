@@ -9,10 +9,9 @@ from pydantic import SecretStr
 from acc_ace import build_container
 from acc_ace.core.playbook.manual_edit import read_batch
 from acc_ace.core.playbook.playbook_service import PlaybookService
-from acc_ace.server.app import create_app
 from config import Settings
 from schemas.base import PlaybookScope
-from tests.server.asgi import client
+from tests.server.asgi import client, scripted_app
 
 HELD = "Rules may be skipped in a hurry."
 WHY = "It was said in a chat."
@@ -32,7 +31,7 @@ async def http() -> AsyncIterator[httpx.AsyncClient]:
         playbook_editors=("bob",),
     )
     container = build_container(settings)
-    app = create_app(container)
+    app = scripted_app(container)
     scope = PlaybookScope("acc_ace")
     limits, clock = settings.limits, container.clock
     aiko = PlaybookService(container.playbooks, scope, person="aiko", limits=limits, clock=clock)

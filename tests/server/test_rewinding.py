@@ -16,8 +16,8 @@ from google.genai import types
 
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from tests.fakes.extensions import server_database
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of
 
@@ -48,7 +48,7 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
         for service in services:
             await service.close()
     else:
-        database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
+        database = server_database(request)
         yield lambda recent, retention=None: SqlSessionService(
             database, recent_events=recent, retention=retention
         )

@@ -16,9 +16,9 @@ from pydantic import SecretStr
 from acc_ace import build_container
 from acc_ace.cockpit.sources import Source, TimelineEvent, session_source
 from acc_ace.cockpit.timeline import Timeline, TimelineResponse, blocks
-from acc_ace.server.app import create_app
 from config import Settings
 from tests.fakes.loopback import served
+from tests.server.asgi import scripted_app
 
 TURNS = ("db-01 is down.", "Never restart db-01.", "Aiko leads.", "The cause is a full disk.")
 
@@ -29,7 +29,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def server(settings: Settings) -> FastAPI:
-    return create_app(build_container(settings))
+    return scripted_app(build_container(settings))
 
 
 @pytest.fixture

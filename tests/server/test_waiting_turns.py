@@ -21,11 +21,11 @@ from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.event_rows import OPEN_CALLS
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from config import ROLES, Settings
 from schemas.base import Authority, SessionKey
+from tests.fakes.extensions import server_database
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of, unquoted
 
@@ -53,7 +53,7 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
         for service in opened:
             await service.close()
     else:
-        database = PostgresDatabase(request.getfixturevalue("postgres").clean_database())
+        database = server_database(request)
         yield lambda **options: SqlSessionService(database, **options)
         await database.close()
 

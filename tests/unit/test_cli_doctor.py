@@ -41,6 +41,7 @@ from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_di
 from acc_ace.cli.output import ExitCode
 from acc_ace.storage.sql_database import VERSION
 from config import ROLES, AgentSettings, EmbedderSettings, GuardModelSettings, Settings, names_set
+from tests.fakes.extensions import needs
 from tests.fakes.fake_openai import Kind, fake_openai
 
 ROOT = Path(__file__).parents[2]
@@ -68,6 +69,7 @@ def _database(path: Path, script: str = _OURS) -> Path:
     return path
 
 
+@needs("semantic")
 def test_the_embedder_is_shown_and_a_wrong_one_is_found() -> None:
     none, openai, odd = (
         check_embedder(Settings(embedder=EmbedderSettings(model=name)))
@@ -78,6 +80,7 @@ def test_the_embedder_is_shown_and_a_wrong_one_is_found() -> None:
     assert _is_problem(odd, "unknown embedder 'word2vec'", "ACC_ACE_EMBEDDER__MODEL")
 
 
+@needs("embedded")
 def test_the_guards_mode_and_model_are_shown() -> None:
     off, alone, judged = (
         check_guard(Settings(guard=mode, guard_model=GuardModelSettings(model=name)))
@@ -93,6 +96,7 @@ def test_the_guards_mode_and_model_are_shown() -> None:
     assert [finding.check for finding in check_models(Settings())] == list(ROLES)
 
 
+@needs("embedded")
 def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
     url = "http://aiko:hunter2-secret@models.example:8080/v1"
     embedder = EmbedderSettings(model="openai/small", base_url=url)

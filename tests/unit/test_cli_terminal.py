@@ -11,7 +11,6 @@ from acc_ace.cli.chat import banner
 from acc_ace.cli.slash_commands import ccs_view, diff_view
 from acc_ace.cli.terminal import TerminalScreen
 from acc_ace.errors import ModelUnavailable
-from acc_ace.ext.embedded.phrases import NOTE
 from acc_ace.models.factory import ModelInfo
 from schemas.base import Authority, SessionKey
 from schemas.ccs import empty_ccs
@@ -41,7 +40,7 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 RULE = "営業時間内は再起動禁止。顧客名はチケットに書かないでください。"
 
 
-def _shown(*events: TurnEvent, width: int = 40, terminal: bool = True) -> str:
+def screened(*events: TurnEvent, width: int = 40, terminal: bool = True) -> str:
     out = io.StringIO()
     screen = TerminalScreen(Console(file=out, width=width, force_terminal=terminal))
     screen.begin("hello")
@@ -51,19 +50,19 @@ def _shown(*events: TurnEvent, width: int = 40, terminal: bool = True) -> str:
     return out.getvalue()
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """What remains on the screen: without escape sequences and spinner lines."""
     lines = _ESCAPE.sub("", text).replace("\r", "\n").split("\n")
     return "\n".join(line for line in lines if line.strip() and not line.rstrip().endswith("…"))
 
 
 def test_progress_names_the_stages_so_far() -> None:
-    shown = _shown(*(StageStarted(stage=stage) for stage in ("recaller", "qualifier")))
+    shown = screened(*(StageStarted(stage=stage) for stage in ("recaller", "qualifier")))
     assert "recall · qualify…" in _ESCAPE.sub("", shown)
 
 
 def test_progress_names_tools() -> None:
-    shown = _shown(StageStarted(stage="generator"), ToolStarted(name="calculate", args={}))
+    shown = screened(StageStarted(stage="generator"), ToolStarted(name="calculate", args={}))
     assert "answer · calculate…" in _ESCAPE.sub("", shown)
 
 
@@ -73,20 +72,20 @@ def test_no_motion_without_a_terminal() -> None:
         AnswerChunk(text="a b"),
         Answer(text="a b", model="m"),
     )
-    assert _shown(*events, terminal=False) == "a b\n"
+    assert screened(*events, terminal=False) == "a b\n"
 
 
 def test_answer_that_did_not_stream_is_printed_whole() -> None:
-    assert _plain(_shown(Answer(text="all of it", model="m"))) == "all of it"
+    assert plain(screened(Answer(text="all of it", model="m"))) == "all of it"
 
 
 def test_rest_of_a_half_streamed_answer_is_printed_once() -> None:
-    shown = _plain(_shown(AnswerChunk(text="one "), Answer(text="one two\n", model="m")))
+    shown = plain(screened(AnswerChunk(text="one "), Answer(text="one two\n", model="m")))
     assert shown == "one two"
 
 
 def test_revised_answer_is_printed_after_what_streamed() -> None:
-    shown = _plain(_shown(AnswerChunk(text="yes"), Answer(text="no", model="m")))
+    shown = plain(screened(AnswerChunk(text="yes"), Answer(text="no", model="m")))
     assert shown == "yes\n(the answer was revised:)\nno"
 
 
@@ -96,7 +95,7 @@ def test_model_note_warnings_and_memory_line_follow_the_answer() -> None:
         Answer(text="hi", model="embedded/rules", note="extractive, not an LLM"),
         TurnDone(report=reported),
     )
-    assert _plain(_shown(*events, width=60)).split("\n") == [
+    assert plain(screened(*events, width=60)).split("\n") == [
         "hi",
         "embedded/rules: extractive, not an LLM",
         "CCS 412/1024 tokens · 42 tokens, 1 call",
@@ -104,14 +103,8 @@ def test_model_note_warnings_and_memory_line_follow_the_answer() -> None:
     ]
 
 
-@pytest.mark.parametrize("label", NOTE.values())
-def test_the_label_of_an_answer_is_not_told_again(label: str) -> None:
-    answer = Answer(text=f"hi\n{label}", model="embedded/rules", note="extractive, not an LLM")
-    assert _plain(_shown(answer, width=80)) == f"hi\n{label}"
-
-
 def test_failed_tool_is_told() -> None:
-    shown = _plain(_shown(ToolFinished(name="read_file", is_error=True), width=60))
+    shown = plain(screened(ToolFinished(name="read_file", is_error=True), width=60))
     assert shown == "tool read_file failed; the model was informed"
 
 
@@ -126,7 +119,7 @@ def test_error_in_mid_answer_starts_on_its_own_line() -> None:
 
 
 def test_escape_sequences_of_a_model_never_reach_the_terminal() -> None:
-    shown = _shown(AnswerChunk(text="a\x1b]0;owned\x07b"), Answer(text="", model="m"))
+    shown = screened(AnswerChunk(text="a\x1b]0;owned\x07b"), Answer(text="", model="m"))
     assert "\x1b]0" not in shown
 
 
@@ -141,7 +134,7 @@ def test_japanese_lines_never_exceed_the_width(width: int) -> None:
     console.print(ccs_view(state))
     viewed = console.export_text()
     assert "".join(viewed.split()).count("再起動禁止") >= 7
-    answered = _plain(_shown(Answer(text=RULE * 5, model="m"), width=width))
+    answered = plain(screened(Answer(text=RULE * 5, model="m"), width=width))
     for line in (viewed + answered).split("\n"):
         assert cell_len(line.rstrip()) <= width
 
@@ -212,6 +205,6 @@ def test_the_memory_line_shows_thoughts_failed_calls_and_that_tokens_are_estimat
     first = TokenUse(input=900, output=80, thinking=20, calls=3, failed=2)
     second = TokenUse(input=100, output=10, calls=1, estimated=True)
     both = report().model_copy(update={"tokens": {"compressor": first, "generator": second}})
-    assert "≈1.1k tokens (20 thinking), 4 calls (2 failed)" in _plain(
-        _shown(TurnDone(report=both), width=100)
+    assert "≈1.1k tokens (20 thinking), 4 calls (2 failed)" in plain(
+        screened(TurnDone(report=both), width=100)
     )

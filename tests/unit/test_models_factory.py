@@ -7,14 +7,13 @@ import pytest
 from google.adk.agents.llm_agent import LlmAgent
 
 from acc_ace.errors import ConfigError
-from acc_ace.ext.embedded.model import EmbeddedLlm
-from acc_ace.ext.survivor.policy_model import PolicyLlm
 from acc_ace.models.factory import build_model, describe, register_models
 from acc_ace.models.gemini import GeminiLlm
 from acc_ace.models.names import kind_of
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
 from config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings
+from tests.fakes.extensions import needs
 
 
 def settings(model: str, fallback: str | None = None) -> Settings:
@@ -62,8 +61,6 @@ def test_note_tells_of_missing_credentials_and_of_the_fallback() -> None:
 @pytest.mark.parametrize(
     ("name", "kind"),
     [
-        ("embedded/rules", EmbeddedLlm),
-        ("embedded/policy", PolicyLlm),
         ("gemini-3.5-flash", GeminiLlm),
         ("projects/p/locations/l/endpoints/7", GeminiLlm),
         ("openai/qwen3:4b", OpenAICompatibleLlm),
@@ -77,10 +74,11 @@ def test_each_name_builds_its_model_without_key_or_network(name: str, kind: type
 
 
 def test_fallback_is_built_too() -> None:
-    model = built("gemini-3.5-flash", "embedded/rules")
-    assert isinstance(model.fallback, EmbeddedLlm)
+    model = built("gemini-3.5-flash", "openai/qwen3:4b")
+    assert isinstance(model.fallback, OpenAICompatibleLlm)
 
 
+@needs("embedded")
 @pytest.mark.parametrize("name", ["gpt-9", "embedded/other", "openai/", "rules", "x y/z"])
 def test_unknown_name_is_told_with_what_is_allowed(name: str) -> None:
     with pytest.raises(ConfigError, match=r"unknown model name.*embedded/rules"):
@@ -113,7 +111,6 @@ def test_model_file_is_told_which_servers_take_its_place() -> None:
     [
         ("gemini-3.5-flash", True),
         ("gemini-2.5-flash", False),
-        ("embedded/rules", True),
         ("openai/x", True),
     ],
 )
@@ -124,15 +121,11 @@ def test_schema_with_tools_is_declared_by_kind(name: str, together: bool) -> Non
 def test_registered_names_work_in_agents_and_twice_is_once() -> None:
     register_models()
     register_models()
-    named = {
-        "embedded/rules": EmbeddedLlm,
-        "openai/qwen3:4b": OpenAICompatibleLlm,
-    }
-    for name, kind in named.items():
-        model = LlmAgent(name="a", model=name).canonical_model
-        assert (type(model), model.model) == (kind, name)
+    model = LlmAgent(name="a", model="openai/qwen3:4b").canonical_model
+    assert (type(model), model.model) == (OpenAICompatibleLlm, "openai/qwen3:4b")
 
 
+@needs("embedded")
 def test_building_loads_no_client_that_is_not_used() -> None:
     program = (
         "import sys; from acc_ace.config import Settings;"

@@ -13,6 +13,7 @@ from acc_ace.models.gemini import GeminiLlm, thinking_config
 from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
 from config import ROLES, AgentSettings, Settings, load_settings
+from tests.fakes.extensions import needs
 
 
 def with_block(**options: Any) -> Settings:
@@ -70,6 +71,7 @@ def test_thinking_is_sent_in_the_words_of_the_model(
     assert level(thinking_config(model, thinking)) == sent
 
 
+@needs("embedded")
 @pytest.mark.parametrize(
     ("model", "option", "value", "message"),
     [
@@ -123,6 +125,7 @@ def test_vertex_without_a_project_is_an_error_of_the_start(monkeypatch: pytest.M
     assert load_settings().model_name("generator").startswith("gemini-")
 
 
+@needs("embedded")
 def test_fallback_takes_what_it_can_of_the_options() -> None:
     model = built(model="gemini-3.5-flash", thinking="low", fallback="gemini-2.5-flash")
     assert isinstance(model.primary, GeminiLlm)

@@ -18,7 +18,6 @@ from acc_ace.core.text.reply_reading import (
     read_reply,
 )
 from acc_ace.errors import ModelOutputError
-from acc_ace.ext.survivor.survival import Plan
 
 
 def compressed(reply: str) -> CompressorReply:
@@ -267,16 +266,6 @@ def test_a_decision_is_read_in_any_of_its_forms(reply: str) -> None:
 def test_values_of_other_types_are_read_where_they_are_plain() -> None:
     tags = read_reply(Reflection, '{"bullet_tags": [{"id": 7, "tag": "Very HELPFUL"}]}').bullet_tags
     assert [(tag.id, tag.tag) for tag in tags] == [("7", "helpful")]
-    plan = read_reply(
-        Plan,
-        '{"objective": "eat", "actions": ["move north", {"type": "use", "times": "2"}], '
-        '"risk": "20%", "expected_reward": NaN, "threshold_change": "-0.1"}',
-    )
-    assert [(step.type, step.target, step.times) for step in plan.actions] == [
-        ("move", "north", 1),
-        ("use", "", 2),
-    ]
-    assert (plan.risk, plan.expected_reward, plan.threshold_change) == (0.2, 0.0, -0.1)
 
 
 @pytest.mark.parametrize("tag", ["not helpful", "helpful or harmful", "unhelpful", "7", ""])

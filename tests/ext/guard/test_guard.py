@@ -23,6 +23,7 @@ from tests.fakes.confirmed_tool import PAID
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import Desk, result_of
+from tests.pipeline.test_plugin_requests import kept
 
 TALK = SessionKey(APP_NAME, "ops", "s1")
 RULE = "Never refund more than 20 euros."
@@ -328,3 +329,21 @@ async def test_a_conversation_goes_on_with_the_answer_of_a_person(
     assert done.report.answer == "Settled."
     assert ([50] if confirmed else []) == PAID
     await talk.close()
+
+
+async def test_both_runs_of_a_turn_that_waited_are_kept_and_what_the_judge_was_asked() -> None:
+    judge = ScriptedLlm().on(
+        "ActVerdict", {"conflict": True, "rule_id": "c-0001", "why": "Too much."}
+    )
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=12), "Done.")
+    app = desk(llm, Till(), judge=judge)
+    await app.say(RULE)
+    asked = waiting(await app.say("Refund A1, and the same again."))
+    before = await kept(app, 2)
+    assert [each.stage for each in before][-2:] == ["generator", "guard"]
+    assert [part.kind for part in before[-1].parts] == ["role", "schema", "rules", "call", "now"]
+    await app.say(result_of(asked, {"confirmed": True}))
+    after = await kept(app, 2)
+    assert after[: len(before)] == before
+    assert after[-1].reply == "Done."
+    assert after[-1].parts[-1].kind == "tool_results"

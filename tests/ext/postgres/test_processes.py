@@ -14,9 +14,9 @@ from config import Settings
 from schemas.base import SessionKey
 from schemas.limits import Limits
 from tests.contract.values import KEY
+from tests.durability.processes import assert_whole, ended_well, output_of, talker
+from tests.durability.talker import conversation_of
 from tests.ext.postgres.conftest import open_for
-from tests.ext.postgres.processes import assert_whole, ended_well, output_of, talker
-from tests.ext.postgres.talker import conversation_of
 from tests.ext.postgres.waiting import SESSION_LOCKS
 from tests.fakes.postgres_server import PostgresServer
 

@@ -17,9 +17,9 @@ from acc_ace.storage.create_stores import Stores
 from config import Settings
 from schemas.base import PlaybookScope, SessionKey
 from tests.contract.values import KEY, entry
+from tests.durability.processes import assert_whole, ended_well, output_of, talker
+from tests.durability.talker import conversation_of
 from tests.ext.postgres.conftest import open_for
-from tests.ext.postgres.processes import assert_whole, ended_well, output_of, talker
-from tests.ext.postgres.talker import conversation_of
 from tests.fakes.postgres_server import OwnPostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm, call
 

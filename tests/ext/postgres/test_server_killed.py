@@ -17,8 +17,8 @@ from acc_ace.storage.create_stores import Stores
 from acc_ace.turn.journal import journal_problems
 from config import ROLES
 from schemas.base import SessionKey
+from tests.durability.processes import evidence, history
 from tests.e2e.processes import Server, our_server
-from tests.ext.postgres.processes import evidence, history
 from tests.fakes.default_replies import default_reply
 from tests.fakes.fake_openai import fake_openai, says
 from tests.fakes.loopback import HttpReply, Received

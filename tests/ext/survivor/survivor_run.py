@@ -3,14 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from acc_ace.ext.survivor.survival import (
-    Action,
-    Body,
-    LoopSnapshot,
-    Plan,
-    Scoreboard,
-    StepRecord,
-)
+from acc_ace.ext.survivor.survival import Body, LoopSnapshot, StepRecord
+from tests.fakes import run_files
 
 WHOLE = Body(life=10, food=10, water=10, most_life=10, most_food=10, most_water=10)
 
@@ -22,33 +16,8 @@ def step(wanted: str = "move north", **changed: Any) -> StepRecord:
 
 def tick(number: int = 1, *, episode: int = 1, **changed: Any) -> LoopSnapshot:
     """A tick of one step, with some values changed."""
-    usual: dict[str, Any] = {
-        "run": "run-1",
-        "seed": 7,
-        "episode": episode,
-        "tick": number,
-        "step": number,
-        "at": "2026-11-25T12:00:00+00:00",
-        "place": (3, 4),
-        "side": 9,
-        "view": (".#.", ".@c", "..."),
-        "legend": {"@": "you", "#": "rock", "c": "cone"},
-        "path": ((3, 4),),
-        "body": WHOLE,
-        "danger": 0.1,
-        "unknown": 0.2,
-        "fear": 0.1,
-        "curiosity": 0.0,
-        "threshold": 0.6,
-        "exploration": 0.5,
-        "plan": Plan(objective="drink", actions=(Action(type="move", target="north"),)),
-        "steps": (step(),),
-        "scoreboard": Scoreboard(total=1.0, score=float(number)),
-        "model": "embedded/policy",
-        "calls": 2,
-        "tokens": 3_000,
-    }
-    return LoopSnapshot(**{**usual, **changed})
+    usual = LoopSnapshot.model_validate(run_files.tick(number))
+    return usual.model_copy(update={"episode": episode, **changed})
 
 
 def save_run(file: Path, *ticks: LoopSnapshot) -> Path:

@@ -14,6 +14,7 @@ from schemas.limits import Limits
 from tests.ext.survivor.surroundings import bullet, log, record, rules, thinker
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm
+from tests.prompts.test_prompts import listed, sent, words_in
 
 PLAN = Plan(objective="live", actions=(Action(type="wait"),), bullet_ids=("B-00001", "b-00999"))
 FALLBACK = Plan(objective="fall back", actions=(Action(type="wait"),))
@@ -113,3 +114,10 @@ def test_where_the_generator_is_the_rules_model_the_survivor_takes_the_policy() 
     assert thinker_settings(named).generator == AgentSettings(
         model="openai/x", fallback="embedded/policy"
     )
+
+
+def test_the_prompt_lists_the_fields_of_a_plan_in_order_and_says_alone_what_they_mean() -> None:
+    schema, fields = Plan.model_json_schema(), listed(thinker_prompt())
+    assert fields == list(sent(schema, schema))
+    assert words_in(schema) == []
+    assert fields.index("reflection") < fields.index("actions")

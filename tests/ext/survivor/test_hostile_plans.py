@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.ext.survivor.survival import DIRECTIONS, MOST_STEPS, Plan
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import KINDS, SIGNS, WorldRules
@@ -139,3 +140,16 @@ async def test_signs_that_order_to_break_rules_get_no_action_past_them() -> None
 
 def _world(seed: int) -> LivedWorld:
     return LivedWorld(World(WorldRules.drawn(seed)), seed)
+
+
+def test_values_of_other_types_are_read_where_they_are_plain() -> None:
+    plan = read_reply(
+        Plan,
+        '{"objective": "eat", "actions": ["move north", {"type": "use", "times": "2"}], '
+        '"risk": "20%", "expected_reward": NaN, "threshold_change": "-0.1"}',
+    )
+    assert [(step.type, step.target, step.times) for step in plan.actions] == [
+        ("move", "north", 1),
+        ("use", "", 2),
+    ]
+    assert (plan.risk, plan.expected_reward, plan.threshold_change) == (0.2, 0.0, -0.1)

@@ -1,6 +1,6 @@
 """A process that takes turns over the stores of its environment, for tests to watch and to kill.
 
-    python -m tests.ext.postgres.talker USER TURNS SESSION...
+    python -m tests.durability.talker USER TURNS SESSION...
 
 It prints a line for every turn that was answered. With TURNS = 0 it takes one turn that never
 ends, and says when the model is thinking. With no session it only migrates the database.

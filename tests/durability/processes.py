@@ -26,7 +26,7 @@ def talker(
     Without a URL the database is an SQLite file in the folder.
     """
     process = subprocess.Popen(  # noqa: S603 - our own interpreter
-        [sys.executable, "-m", "tests.ext.postgres.talker", user, str(turns), *sessions],
+        [sys.executable, "-m", "tests.durability.talker", user, str(turns), *sessions],
         cwd=ROOT,
         env=environment(
             folder,

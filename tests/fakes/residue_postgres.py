@@ -1,10 +1,11 @@
 """Prove that nothing is left of an erased user in our schema of a PostgreSQL database."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
+
+from psycopg import Connection
 
 from acc_ace.core.schemas.base import Tenant
-from acc_ace.ext.postgres.schema import SCHEMA, Connection
 from tests.fakes.residue_scan import (
     Dialect,
     Parent,
@@ -14,6 +15,8 @@ from tests.fakes.residue_scan import (
     user_values,
     values,
 )
+
+SCHEMA: Final = "acc_ace"
 
 _DIALECT: Final = Dialect(
     value=lambda name: f"%({name})s",
@@ -45,7 +48,7 @@ _CASCADES = """
 _TEXTS = frozenset({"text", "character varying", "json", "jsonb"})
 
 
-def scan_residue(connection: Connection, tenant: Tenant) -> dict[str, int]:
+def scan_residue(connection: Connection[Any], tenant: Tenant) -> dict[str, int]:
     """Rows that name the user, by table of our schema."""
     found: dict[str, int] = {}
     for place in places(tables_of(connection), tenant, _DIALECT):
@@ -56,7 +59,7 @@ def scan_residue(connection: Connection, tenant: Tenant) -> dict[str, int]:
     return found
 
 
-def scan_apps(connection: Connection, user: str) -> set[str]:
+def scan_apps(connection: Connection[Any], user: str) -> set[str]:
     """The apps that hold rows of a user in our schema."""
     return {
         app
@@ -65,7 +68,7 @@ def scan_apps(connection: Connection, user: str) -> set[str]:
     }
 
 
-def tables_of(connection: Connection) -> Mapping[str, Table]:
+def tables_of(connection: Connection[Any]) -> Mapping[str, Table]:
     """The tables of our schema, as it describes them."""
     columns: dict[str, dict[str, str]] = {}
     for table, column, kind in connection.execute(_COLUMNS, (SCHEMA,)).fetchall():

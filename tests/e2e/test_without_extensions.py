@@ -1,0 +1,101 @@
+"""Extensions go with one folder and one line each: the core's suite passes without them all."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from acc_ace.hooks import EXTENSIONS
+from tests.e2e.processes import ROOT, environment
+
+FOLDERS: Final = {path.parent.name for path in ROOT.glob("agents/acc_ace/ext/*/__init__.py")}
+NAMES: Final = sorted({*EXTENSIONS, *FOLDERS})
+TABLE: Final = Path("agents/acc_ace/hooks.py")
+UNLISTED: Final = {"strategies"}
+"""What an agent of one's own imports by name, so that it needs no line."""
+
+CORE: Final = ("contract", "docs", "pipeline", "prompts", "server", "unit")
+"""Not `ext`; nor what the suite without soak runs as whole processes (`e2e`, `durability`) or with
+many examples (`property`): those ask the same modules at the same surfaces for longer."""
+
+LEAST: Final = 4_000
+"""Tests that must have passed, so that skipping them is no way to pass."""
+
+TURN: Final = """
+import asyncio, acc_ace, acc_ace.plugin
+from acc_ace import AccController, build_container
+from acc_ace.config import ROLES, Settings
+from acc_ace.server.app import create_app
+from tests.fakes.scripted_llm import ScriptedLlm
+
+async def turn():
+    models = dict.fromkeys(ROLES, ScriptedLlm())
+    container = build_container(Settings(store="memory"))
+    create_app(container, models=models)
+    acc = AccController(container, session="s", models=models)
+    state = await acc.update_state("Rule: never restart db-01.", None)
+    print(state.constraints)
+    await acc.record("ok")
+    await acc.close()
+
+asyncio.run(turn())
+"""
+
+
+def without(names: Iterable[str], copy: Path) -> Path:
+    """A copy of the checkout without some extensions: their folders and lines are gone."""
+    skipped = shutil.ignore_patterns(".*", "__pycache__", "node_modules")
+    for name in ("agents", "bench", "docs", "examples", "schemas", "scripts", "tests"):
+        shutil.copytree(ROOT / name, copy / name, ignore=skipped)
+    for path in ROOT.iterdir():
+        if path.is_file() and path.name != ".git":
+            shutil.copy(path, copy)
+    for name in names:
+        shutil.rmtree(copy / "agents/acc_ace/ext" / name)
+        shutil.rmtree(copy / "tests/ext" / name)
+        lines = (copy / TABLE).read_text("utf-8").splitlines(keepends=True)
+        rest = [line for line in lines if not re.match(rf'    "{name}": "[a-z ]+",$', line)]
+        assert len(lines) - len(rest) == (name not in UNLISTED)
+        (copy / TABLE).write_text("".join(rest), "utf-8")
+    return copy
+
+
+def ended(copy: Path, *command: str) -> str:
+    """What a Python of the copy prints; it must end well."""
+    path = f"{copy / 'agents'}:{copy}"
+    run = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, *command],
+        cwd=copy,
+        env=environment(copy / "data", PYTHONPATH=path),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, f"{run.stdout[-6_000:]}\n{run.stderr[-2_000:]}"
+    return run.stdout
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", NAMES)
+def test_without_its_folder_and_its_line_an_app_starts_and_answers(
+    name: str, tmp_path: Path
+) -> None:
+    copy = without([name], tmp_path / "copy")
+    assert ended(copy, "-W", "ignore", "-c", TURN).strip() == "['never restart db-01.']"
+
+
+@pytest.mark.soak
+def test_the_cores_suite_passes_without_any(tmp_path: Path) -> None:
+    copy = without(NAMES, tmp_path / "copy")
+    shutil.rmtree(copy / "tests/ext")
+    folders = [f"tests/{name}" for name in CORE]
+    options = ("-q", "-n", "2", "--dist", "loadfile", "-m", "not soak", "-p", "no:cacheprovider")
+    printed = ended(copy, "-m", "pytest", *options, *folders)
+    passed = re.search(r"(\d+) passed", printed)
+    assert passed
+    assert int(passed[1]) >= LEAST, printed[-2_000:]
