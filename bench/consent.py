@@ -20,7 +20,7 @@ from acc_ace.core.schemas.ccs import empty_ccs
 from acc_ace.core.schemas.commit import ChangeKind, CommittedState, ConstraintPin, RuleChange
 from acc_ace.core.schemas.interaction import Attachment, TurnInput
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.text.rules.proposals import proposed_changes
+from acc_ace.core.text.rules.reading import proposed_changes, user_words
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.similarity import normalised
 
@@ -110,8 +110,8 @@ def turns(name: str, compressor: Compressor) -> Iterator[Turn]:
             before,
             empty_ccs().model_copy(update={"episodic_trace": "turn", "semantic_gist": "turn"}),
             given,
+            user_words(given, compressor(item, before.pins)),
             limits=LIMITS,
-            changes=compressor(item, before.pins),
         )
         yield Turn(item, before, result)
 

@@ -19,7 +19,7 @@ from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.possible_changes import possible_changes
-from acc_ace.core.text.rules.proposals import proposed_changes
+from acc_ace.core.text.rules.reading import proposed_changes
 from acc_ace.core.text.rules.rule_changes import detect_changes
 from acc_ace.core.text.rules.rule_detection import detect_rules
 from acc_ace.core.text.sentences import split_sentences
@@ -95,12 +95,12 @@ def states_a_rule(text: str) -> bool:
 
 def asked(text: str, pins: list[ConstraintPin]) -> set[str]:
     """The rules that the user is asked about."""
-    return {change.rule_id for change in possible_changes(text, pins)}
+    return {change.rule_id or "" for change in possible_changes(text, pins)}
 
 
 def read(text: str, pins: list[ConstraintPin]) -> set[str]:
     """The rules that are lifted or changed where no question can be asked."""
-    return {change.constraint_id for change in detect_changes(text, pins)}
+    return {change.rule_id or "" for change in detect_changes(text, pins)}
 
 
 def has_a_keyword(text: str) -> bool:

@@ -35,6 +35,11 @@ NO_ADK = "No ADK below the rooms that speak with it"
 VIOLATIONS = [
     ("The core builds up", "core/text/tokens.py", "import acc_ace.core.gates.goal"),
     ("The core builds up", "core/gates/goal.py", "import acc_ace.core.playbook.selection"),
+    (
+        "The commit gate decides by what was read",
+        "core/gates/goal.py",
+        "import acc_ace.core.text.rules.own_words",
+    ),
     (ONE_WAY, "core/gates/goal.py", "import acc_ace.turn.turn_commit"),
     (ONE_WAY, "turn/commit.py", "import acc_ace.storage.create_stores"),
     (ONE_WAY, "storage/create_stores.py", "import acc_ace.models"),

@@ -8,7 +8,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import Role
-from acc_ace.core.text.rules.proposals import proposed_changes
+from acc_ace.core.text.rules.reading import proposed_changes
 from tests.fakes.prompt_state import state_of
 
 _INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)

@@ -3,10 +3,10 @@
 import re
 from typing import Any, NamedTuple
 
+from acc_ace.core.gates.ccs_budget import NOTHING
 from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.core.schemas.commit import ConstraintPin
-from acc_ace.core.text.prompt import NOTHING
 
 _PIN = re.compile(r"\[([cu]-\d{1,9})\] (.*)")
 

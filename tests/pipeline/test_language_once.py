@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from acc_ace import Conversation, build_container
-from acc_ace.core.text.quoted_spans import own_sentences
 from acc_ace.core.text.rules import rule_detection
+from acc_ace.core.text.rules.quoted_spans import own_sentences
 from acc_ace.memory.ranking import SearchQuery, fitted, search_query
 from acc_ace.storage import sql_artifacts
 from config import ROLES, Settings

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 from google.adk.models.llm_request import LlmRequest
 
+from acc_ace.core.gates.ccs_budget import ccs_tokens
 from acc_ace.core.schemas.state import CCS, PERSISTED
-from acc_ace.core.text.prompt import ccs_tokens
 from schemas.artifact import RecallQuery
 from schemas.commit import CommitKind, CommittedState, JournalEntry
 from schemas.interaction import Interaction, Outcome

@@ -7,12 +7,12 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from acc_ace.core.gates.ccs_budget import ccs_tokens, render_ccs
 from acc_ace.core.gates.commands import Amend, AnswerQuestion, Forget, parse_command
-from acc_ace.core.gates.commit_gate import GateResult, commit
+from acc_ace.core.gates.commit_gate import GateResult
 from acc_ace.core.gates.constraints import MOST_NEW, MOST_QUESTIONS
 from acc_ace.core.gates.references import Evidence
 from acc_ace.core.text.normalize import neutralise, one_line
-from acc_ace.core.text.prompt import ccs_tokens, render_ccs
 from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ConstraintBudgetError, ModelOutputError
@@ -21,6 +21,7 @@ from schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
 from schemas.commit import ChangeKind, CommittedState, CompressorReply, ConstraintPin, RuleChange
 from schemas.interaction import Attachment, TurnInput
 from schemas.limits import Limits
+from tests.fakes.gate import commit
 
 BAN_EN = "Never restart db-01 during business hours."
 BAN_JA = "営業時間内は再起動禁止。"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from acc_ace.core.gates.commit_gate import GateResult, commit
+from acc_ace.core.gates.commit_gate import GateResult
 from acc_ace.core.gates.consent_notes import sole_question
 from acc_ace.core.gates.references import Evidence
 from schemas.base import Authority
@@ -10,6 +10,7 @@ from schemas.ccs import CompressedCognitiveState, empty_ccs
 from schemas.commit import ChangeKind, CommittedState, RuleChange
 from schemas.interaction import Attachment, TurnInput
 from schemas.limits import Limits
+from tests.fakes.gate import commit
 
 LIMITS = Limits()
 BAN_EN = "Never restart db-01 during business hours."

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from acc_ace.core.gates.commit_gate import KEPT_MARK, commit
+from acc_ace.core.gates.commit_gate import KEPT_MARK
 from acc_ace.core.gates.constraints import MOST_ASKED, MOST_NEW, MOST_PROPOSALS
 from acc_ace.errors import ConstraintBudgetError
 from schemas.base import Authority
@@ -12,6 +12,7 @@ from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from schemas.commit import MAX_REPAIRS, ChangeKind, CommittedState, RuleChange
 from schemas.interaction import TurnInput
 from schemas.limits import Limits
+from tests.fakes.gate import commit
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import (
     BAN_EN,

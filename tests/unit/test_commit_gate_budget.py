@@ -2,8 +2,7 @@
 
 import pytest
 
-from acc_ace.core.gates.ccs_budget import TRIM_ORDER
-from acc_ace.core.text.prompt import ccs_tokens, render_ccs
+from acc_ace.core.gates.ccs_budget import TRIM_ORDER, ccs_tokens, render_ccs
 from acc_ace.core.text.tokens import estimate_tokens
 from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from schemas.commit import ChangeKind, CommittedState, RuleChange

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from acc_ace.core.gates.commit_gate import KEPT_MARK, GateResult, commit
+from acc_ace.core.gates.commit_gate import KEPT_MARK, GateResult
 from acc_ace.core.gates.references import Evidence
 from acc_ace.errors import ConstraintBudgetError
 from acc_ace.pipeline import COMMIT_RULES
@@ -12,6 +12,7 @@ from schemas.ccs import CompressedCognitiveState, empty_ccs
 from schemas.commit import ChangeKind, CommittedState, RuleChange
 from schemas.interaction import TurnInput
 from schemas.limits import Limits
+from tests.fakes.gate import commit
 
 BAN = "Never restart db-01 during business hours."
 GOAL = "Help me restore checkout."

@@ -2,14 +2,14 @@
 
 import pytest
 
-from acc_ace.core.gates.commit_gate import commit
-from acc_ace.core.gates.contradiction import contradiction, flag_contradiction
 from acc_ace.core.gates.references import Evidence
 from acc_ace.core.gates.screening import quotation
+from acc_ace.core.text.rules.contradiction import contradiction, flag_contradiction
 from schemas.artifact import Artifact, ArtifactKind
 from schemas.base import Tenant
 from schemas.interaction import TurnInput
 from tests.fakes.clock import START
+from tests.fakes.gate import commit
 from tests.unit.gate_turns import BAN_EN, BAN_JA, LIMITS, ccs, say, started, texts
 
 LIFTS_EN = "The ban on restarts of db-01 during business hours has been lifted."

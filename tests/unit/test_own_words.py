@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 
-from acc_ace.core.gates.proposals import read_proposals
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.text.rules.own_words import own_words
+from acc_ace.core.text.rules.reading import read_proposals
 from tests.fakes.tables import each_case
 from tests.unit.gate_turns import add, asked, say, texts
 

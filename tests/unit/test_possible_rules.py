@@ -2,7 +2,7 @@
 
 from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin
-from acc_ace.core.text.rules.proposals import proposed_changes
+from acc_ace.core.text.rules.reading import proposed_changes
 from tests.fakes.tables import each_case
 
 

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from acc_ace.core.gates.commit_gate import GateResult, commit
+from acc_ace.core.gates.commit_gate import GateResult
 from acc_ace.core.gates.references import Evidence
 from acc_ace.core.text.tokens import estimate_tokens
 from schemas.commit import CommittedState
 from schemas.interaction import TurnInput
 from schemas.limits import Limits
+from tests.fakes.gate import commit
 from tests.unit.gate_turns import BAN_EN, BAN_JA, LIMITS, ccs, reasons, started
 
 QUOTED = {

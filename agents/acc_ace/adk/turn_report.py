@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from google.adk.events import Event
 
 from acc_ace.container import Container
+from acc_ace.core.gates.ccs_budget import ccs_tokens
 from acc_ace.core.gates.consent_notes import question_text
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry
@@ -22,7 +23,6 @@ from acc_ace.core.schemas.report import (
     WaitingCall,
 )
 from acc_ace.core.text.normalize import language_of
-from acc_ace.core.text.prompt import ccs_tokens
 from acc_ace.errors import AccAceError, NotFoundError
 from acc_ace.turn.spending import Spending, turn_cost
 from acc_ace.turn.turn_commit import interaction_of

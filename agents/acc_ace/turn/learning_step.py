@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from hashlib import sha256
 
-from acc_ace.core.gates.contradiction import contradiction
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.core.playbook.playbook_store import IdempotentCommit, PlaybookStore
 from acc_ace.core.playbook.refine.refinement import room_maker
@@ -23,6 +22,7 @@ from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.text.prompt import Lines, Prompt
+from acc_ace.core.text.rules.contradiction import contradiction
 from acc_ace.errors import ConflictError
 from acc_ace.turn.reflection_step import (
     lesson_sources,

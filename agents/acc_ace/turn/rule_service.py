@@ -24,7 +24,7 @@ from acc_ace.core.schemas.commit import (
     JournalEntry,
     RuleScope,
 )
-from acc_ace.core.text.similarity import has_words
+from acc_ace.core.text.normalize import has_words
 from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.turn.turn_commit import user_rules_write
 

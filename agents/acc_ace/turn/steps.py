@@ -15,8 +15,6 @@ from acc_ace.container import Container
 from acc_ace.core.gates.commands import is_acknowledgement
 from acc_ace.core.gates.commit_gate import GateResult, commit
 from acc_ace.core.gates.consent_notes import invites_reply, sole_question
-from acc_ace.core.gates.contradiction import screened_input
-from acc_ace.core.gates.proposals import proposals, read_proposals
 from acc_ace.core.gates.qualification_gate import conclude, decide_by_score, screen
 from acc_ace.core.gates.references import Evidence, carried
 from acc_ace.core.gates.screening import quotation
@@ -32,6 +30,8 @@ from acc_ace.core.schemas.commit import CommitKind, CommittedState, CompressorRe
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
+from acc_ace.core.text.rules.contradiction import screened_input
+from acc_ace.core.text.rules.reading import read_proposals, read_user_words
 from acc_ace.memory.excerpts import quotations
 from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.turn.observer import TurnObserver
@@ -229,7 +229,8 @@ def _is_acknowledged(start: TurnStart) -> bool:
 def _carried_on(start: TurnStart, limits: Limits) -> GateResult:
     """CCS_{t-1} as CCS_t, through the gate like any reply."""
     previous = start.previous
-    gate = commit(previous, previous.ccs, start.x_t, limits=limits)
+    words = read_user_words(start.x_t, CompressorReply(rule_changes=[]), previous.pins)
+    gate = commit(previous, previous.ccs, start.x_t, words, limits=limits)
     unseen = previous.unseen_turn or previous.turn
     return replace(gate, state=gate.state.model_copy(update={"unseen_turn": unseen}))
 
@@ -243,10 +244,9 @@ def _gated(
         previous,
         reply.onto(previous.ccs) if reply else None,
         x_t,
+        read_user_words(x_t, reply, previous.pins),
         evidence=_evidence(start, qualified, limits),
         limits=limits,
-        changes=proposals(reply, x_t, previous),
-        unread=reply.unreadable if reply else (),
         sole_question=sole_question(previous, answer),
     )
 

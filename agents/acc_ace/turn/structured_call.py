@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar, cast
 
 from pydantic import BaseModel
 
+from acc_ace.core.gates.ccs_budget import render_ccs
 from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import EntryReply, ReplyValue
 from acc_ace.core.schemas.commit import CommittedState
@@ -20,7 +21,7 @@ from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart
-from acc_ace.core.text.prompt import Lines, Prompt, load_prompt, render_ccs, request_parts
+from acc_ace.core.text.prompt import Lines, Prompt, load_prompt, request_parts
 from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import ModelError, ModelOutputError

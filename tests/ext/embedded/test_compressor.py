@@ -2,9 +2,9 @@
 
 import pytest
 
+from acc_ace.core.gates.ccs_budget import ccs_tokens
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.text.prompt import ccs_tokens
 from acc_ace.core.text.tokens import estimate_tokens
 from tests.ext.embedded.requests import BAN, BAN_JA, WholeReply, compress, state
 

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from google.genai import types
 
-from acc_ace.core.gates.commit_gate import commit
 from acc_ace.core.text.prompt import write_input
 from acc_ace.ext.embedded.phrases import NOTE, say
 from schemas.generation import GeneratorOutput
 from schemas.interaction import TurnInput
 from schemas.limits import Limits
 from tests.ext.embedded.requests import BAN, BAN_JA, answer, compress, generate, state
+from tests.fakes.gate import commit
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,9 @@
 import pytest
 
 from acc_ace.core.text.normalize import normalise
-from acc_ace.core.text.rules.named_release import ids_released, new_wording
-from acc_ace.core.text.rules.rule_changes import PinChangeKind, detect_changes
+from acc_ace.core.text.rules.rule_changes import detect_changes, ids_released, new_wording
 from schemas.base import Authority
-from schemas.commit import ConstraintPin
+from schemas.commit import ChangeKind, ConstraintPin
 from tests.fakes.tables import each_case
 
 
@@ -56,8 +55,8 @@ def test_an_amendment_by_id_without_a_rule_of_its_own_changes_nothing(text: str)
 
 def test_an_amendment_by_id_carries_the_whole_new_rule() -> None:
     (change,) = detect_changes("Change c-0001 to: never restart db-01 on weekdays.", PINS)
-    assert (change.kind, change.constraint_id) == (PinChangeKind.AMEND, "c-0001")
-    assert change.new_text == "never restart db-01 on weekdays."
+    assert (change.kind, change.rule_id) == (ChangeKind.AMEND, "c-0001")
+    assert change.text == "never restart db-01 on weekdays."
     assert new_wording("c-0003を「夜間のみ再起動可」に変更します。") == "夜間のみ再起動可"
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from acc_ace.core.text.quoted_spans import own_lines
+from acc_ace.core.text.rules.quoted_spans import own_lines
 from acc_ace.core.text.rules.rule_changes import detect_changes, unmatched_release
 from acc_ace.core.text.rules.rule_detection import detect_rules
 from schemas.base import Authority
@@ -45,7 +45,7 @@ def test_pasted_words_release_nothing(text: str) -> None:
 
 @each_case
 def test_own_words_after_a_closed_block_release(text: str) -> None:
-    assert [change.constraint_id for change in detect_changes(text, [FREEZE])] == ["c-0001"]
+    assert [change.rule_id for change in detect_changes(text, [FREEZE])] == ["c-0001"]
 
 
 def test_a_release_below_a_pasted_text_is_told_not_done() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin
-from acc_ace.core.text.rules.proposals import proposed_changes
+from acc_ace.core.text.rules.reading import proposed_changes
 from tests.unit.gate_turns import asked, say, started, texts
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import ConstraintPin
-from acc_ace.core.text.rules.rule_changes import PinChangeKind, detect_changes, unmatched_release
+from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin
+from acc_ace.core.text.rules.rule_changes import detect_changes, unmatched_release
 from tests.fakes.tables import each_case
 
 
@@ -28,9 +28,9 @@ OPS = pinned(
 
 def released(text: str, pins: list[ConstraintPin] = OPS) -> list[str]:
     return [
-        change.constraint_id
+        change.rule_id or ""
         for change in detect_changes(text, pins)
-        if change.kind is PinChangeKind.RELEASE
+        if change.kind is ChangeKind.RELEASE
     ]
 
 
@@ -72,9 +72,9 @@ def test_ordinary_words_are_no_unmatched_release(text: str) -> None:
 
 def test_an_amendment_carries_the_new_words() -> None:
     (change,) = detect_changes("Thanks. The budget cap is now $800.", OPS)
-    assert change.kind is PinChangeKind.AMEND
-    assert change.constraint_id == "c-0003"
-    assert change.new_text == "The budget cap is now $800."
+    assert change.kind is ChangeKind.AMEND
+    assert change.rule_id == "c-0003"
+    assert change.text == "The budget cap is now $800."
     assert change.quote == "The budget cap is now $800."
 
 

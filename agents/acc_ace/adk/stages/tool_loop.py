@@ -25,13 +25,13 @@ from acc_ace.adk.memory_view import put_changing
 from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
 from acc_ace.adk.user_content import quote_attachments
-from acc_ace.core.gates.contradiction import flag_contradiction, screened_input
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import ToolCall, ToolResult
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.report import ToolFinished
 from acc_ace.core.text.prompt import Prompt, write_input
+from acc_ace.core.text.rules.contradiction import flag_contradiction, screened_input
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import AccAceError, ModelOutputError
 from acc_ace.memory.turn_artifacts import SEARCH_TOOL

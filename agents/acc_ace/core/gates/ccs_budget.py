@@ -1,13 +1,15 @@
-"""Rule 1 of the commit gate: a CCS and each of its fields stay within their token budgets."""
+"""Rule 1 of the commit gate: a CCS and each of its fields stay within their token budgets.
+
+What is counted is the state as lines of a prompt, always the same for the same state.
+"""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
-from acc_ace.core.schemas.commit import ConstraintPin, Repair
+from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, Repair
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.text.normalize import head, neutralise
-from acc_ace.core.text.prompt import ccs_tokens
+from acc_ace.core.text.normalize import head, neutralise, one_line
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.errors import ConstraintBudgetError
 
@@ -205,3 +207,57 @@ def _advice(pins: Sequence[ConstraintPin], setting: str) -> str:
         f"Release one that no longer holds (say, for example, 'release {example}'), state fewer "
         f"or shorter rules at a time, or raise {setting}."
     )
+
+
+_NO_ID = "c-0000"
+"""Placeholder id of a constraint where only its length matters."""
+
+_FREE_FIELDS: Final = (
+    "focal_entities",
+    "relational_map",
+    "semantic_gist",
+    "retrieved_artifacts",
+    "uncertainty_signal",
+    "predictive_cue",
+    "episodic_trace",
+)
+"""The fields below constraints and goal, slowest to change first: caches match by prefix."""
+
+
+def render_ccs(state: CommittedState) -> str:
+    """The state as lines, `field: value` or a field and its items (paper, Figure 3).
+
+    Constraints come first, with their ids; empty fields are left out.
+    """
+    return _render([(pin.id, pin.text) for pin in state.pins], state.ccs)
+
+
+def ccs_tokens(ccs: CompressedCognitiveState) -> int:
+    """Tokens of the nine fields as `render_ccs` writes them, with four-digit constraint ids."""
+    return estimate_tokens(_render([(_NO_ID, text) for text in ccs.constraints], ccs))
+
+
+def _render(rules: Iterable[tuple[str, str]], ccs: CompressedCognitiveState) -> str:
+    constraints = [f"[{pin_id}] {one_line(text)}" for pin_id, text in rules]
+    fields = [_items("constraints", constraints) or f"constraints: {NOTHING}"]
+    fields.append(_line("goal_orientation", one_line(ccs.goal_orientation) or NOTHING))
+    for name in _FREE_FIELDS:
+        value: str | list[str] | None = getattr(ccs, name)
+        if isinstance(value, list):
+            fields.append(_items(name, map(neutralise, value)))
+        else:
+            fields.append(_line(name, neutralise(value or "")))
+    return "\n".join(field for field in fields if field)
+
+
+NOTHING: Final = "none"
+"""Shown where there is no constraint or no goal; other empty fields are left out."""
+
+
+def _line(name: str, value: str) -> str:
+    return f"{name}: {value}" if value else ""
+
+
+def _items(name: str, items: Iterable[str]) -> str:
+    lines = [f"- {item}" for item in items if item]
+    return "\n".join([f"{name}:", *lines]) if lines else ""

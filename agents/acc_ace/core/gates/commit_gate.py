@@ -6,7 +6,6 @@ applies `RULES`, one function per number: rule 5 first, which decides whether th
 at all, then 2, 3 and 4 on its parts, and rule 1 last, which bounds the result.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,10 +20,10 @@ from acc_ace.core.schemas.commit import (
     CcsDiff,
     CommittedState,
     Repair,
-    RuleChange,
 )
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.user_words import UserWords
 
 KEPT_MARK = "state not updated this turn: the compressor gave nothing usable"
 """Prefix of the uncertainty signal when the previous content was kept."""
@@ -48,20 +47,18 @@ def commit(
     previous: CommittedState,
     proposal: CompressedCognitiveState | None,
     turn_input: TurnInput,
+    words: UserWords,
     *,
     evidence: Evidence = NO_EVIDENCE,
     limits: Limits,
-    changes: Sequence[RuleChange] = (),
-    unread: Sequence[str] = (),
     sole_question: str | None = None,
 ) -> GateResult:
     """Make CCS_t from CCS_{t-1}, the CCM's proposal and x_t.
 
     A proposal of None, or one that lost everything, keeps the content of CCS_{t-1} and marks
-    the uncertainty; commands about rules and goal are still applied. `changes` are the CCM's
-    `rule_changes`, `unread` those that cannot be used, `sole_question` is the question that a
-    bare yes or no answers, `evidence` is the qualified text of this turn. Version and turn
-    increase by one.
+    the uncertainty; commands about rules and goal are still applied. `words` is what was read of
+    x_t and of what the CCM proposes about it, `sole_question` is the question that a bare yes or
+    no answers, `evidence` is the qualified text of this turn. Version and turn increase by one.
 
     Raises ConstraintBudgetError when the active constraints exceed `limits.constraints_tokens`,
     or together with the goal `limits.ccs_tokens`; nothing is then committed.
@@ -71,35 +68,35 @@ def commit(
     rules = rule_2_constraints_survive(
         previous,
         usable.constraints if usable else None,
-        changes,
+        words,
         turn_input,
         turn=turn,
         budget=limits.constraints_tokens,
-        unread=unread,
         sole_question=sole_question,
     )
     goal = rule_3_goal_survives(
         previous,
         usable.goal_orientation if usable else None,
-        changes,
+        words,
         turn_input,
         rules,
         limits=limits,
     )
+    is_against = words.against(rules.pins)
     content, repairs = (
         _fitted(usable, limits=limits) if usable else _kept(previous.ccs, limits=limits)
     )
     if usable:
         grounded = rule_4_grounded(
-            content, previous.ccs, turn_input, evidence, rules.pins, limits=limits
+            content, previous.ccs, turn_input, evidence, rules.pins, words=words, limits=limits
         )
         content, repairs = grounded.ccs, [*repairs, *grounded.repairs]
-        if not content.semantic_gist and (gist := obey(previous.ccs, rules.pins)[0].semantic_gist):
+        if not content.semantic_gist and (gist := obey(previous.ccs, is_against)[0].semantic_gist):
             content = content.model_copy(update={"semantic_gist": gist})
             repairs.append(Repair(field="semantic_gist", reason=FIELD_RESTORED))
     else:
-        content, against = obey(content, rules.pins)
-        repairs = [*repairs, *against]
+        content, dropped = obey(content, is_against)
+        repairs = [*repairs, *dropped]
     pinned = {"constraints": [pin.text for pin in rules.pins], "goal_orientation": goal.text}
     fitted = rule_1_bounded(
         content.model_copy(update=pinned),

@@ -16,13 +16,11 @@ from acc_ace.core.schemas.commit import (
     OpenQuestion,
     Release,
     Repair,
-    RuleChange,
     RuleScope,
 )
 from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.text.normalize import one_line
-from acc_ace.core.text.rules.own_words import OwnQuote, OwnWords, own_words
-from acc_ace.core.text.similarity import has_words, same_wording
+from acc_ace.core.schemas.user_words import OwnQuote, QuotedChange, UserWords
+from acc_ace.core.text.normalize import has_words, one_line, same_wording
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 
 CONSTRAINT_RESTORED = "constraint_restored"
@@ -190,21 +188,20 @@ def _same_matter(first: OpenQuestion, second: OpenQuestion) -> bool:
 def rule_2_constraints_survive(
     previous: CommittedState,
     written: Sequence[str] | None,
-    changes: Sequence[RuleChange],
+    words: UserWords,
     turn_input: TurnInput,
     *,
     turn: int,
     budget: int,
-    unread: Sequence[str] = (),
     sole_question: str | None = None,
 ) -> ConstraintSet:
     """Rule 2: constraints come only from the user's own words and are lifted only by consent.
 
     `written` is the CCM's list, or None: it pins nothing, and its missing constraints are logged
-    as restored. `changes` are the CCM's proposals; what `unread` ones say of x_t is
-    said not kept. `sole_question` is the question that a bare
-    yes or no answers. Labelled rules and commands are pinned regardless of length, for the caller
-    to refuse; proposals only within `budget` tokens, so that no model can fail a turn.
+    as restored. `words` are the user's own and what the CCM proposes of them; what it says of them
+    in a way that cannot be used is said not kept. `sole_question` is the question that a bare yes
+    or no answers. Labelled rules and commands are pinned regardless of length, for the caller to
+    refuse; proposals only within `budget` tokens, so that no model can fail a turn.
     """
     rules = ConstraintSet.of(previous, turn=turn)
     rules.lapse()
@@ -223,10 +220,11 @@ def rule_2_constraints_survive(
         case Pin(text, scope):
             make_rule(rules, text, turn_input.text, turn_input.authority, scope)
         case AnswerQuestion(yes, question_id):
-            _answer(rules, question_id or sole_question, yes=yes, x_t=turn_input)
+            if answered := question_id or sole_question:
+                settle_question(rules, answered, yes=yes, authority=turn_input.authority)
         case None:
-            _take_proposals(rules, changes, turn_input, budget=budget)
-            rules.unkept = _unkept(rules, unread, own_words(turn_input.text))
+            _take_proposals(rules, words, turn_input.authority, budget=budget)
+            rules.unkept = _unkept(rules, words.unread)
     return rules
 
 
@@ -296,38 +294,31 @@ def settle_question(
             rules.agreed_goal = question
 
 
-def _answer(rules: ConstraintSet, question_id: str | None, *, yes: bool, x_t: TurnInput) -> None:
-    if question_id is not None:
-        settle_question(rules, question_id, yes=yes, authority=x_t.authority)
-
-
 def _take_proposals(
-    rules: ConstraintSet, changes: Sequence[RuleChange], turn_input: TurnInput, *, budget: int
+    rules: ConstraintSet, words: UserWords, authority: Authority, *, budget: int
 ) -> None:
     """Pin labelled rules, then the CCM's quotes; ask where only the user can decide."""
-    own = own_words(turn_input.text)
-    asks = own.mixed or bool(turn_input.attachments)
     new = list[OwnQuote]()
-    for label in own.labelled_rules():
-        if asks:
+    for label in words.rules:
+        if words.mixed:
             new.append(label)
         else:
-            rules.pin(label.text, label.sentence, turn_input.authority)
-    if len(changes) > MOST_PROPOSALS:
-        rules.repairs.append(_repair(TOO_MANY_PROPOSALS, f"{len(changes)} proposals"))
-    for change in changes[:MOST_PROPOSALS]:
+            rules.pin(label.text, label.sentence, authority)
+    if len(words.changes) > MOST_PROPOSALS:
+        rules.repairs.append(_repair(TOO_MANY_PROPOSALS, f"{len(words.changes)} proposals"))
+    for quoted in words.changes[:MOST_PROPOSALS]:
+        change = quoted.change
         if change.kind is ChangeKind.GOAL:
             continue
-        quotes = own.find_all(change.quote)
-        if not quotes:
+        if not quoted.quotes:
             rules.repairs.append(_repair(NOT_OWN_WORDS, change.quote))
         elif change.kind is not ChangeKind.ADD:
-            _ask_to_change(rules, change, quotes[0], own)
-        for quote in quotes if change.kind is ChangeKind.ADD else ():
+            _ask_to_change(rules, quoted)
+        for quote in quoted.quotes if change.kind is ChangeKind.ADD else ():
             if not _is_said(rules, new, quote):
                 new.append(quote if change.sure else quote._replace(doubtful=True))
-    sure = [] if asks else [quote for quote in new if not quote.doubtful][:MOST_NEW]
-    _pin_proposed(rules, sure, turn_input.authority, budget=budget)
+    sure = [] if words.mixed else [quote for quote in new if not quote.doubtful][:MOST_NEW]
+    _pin_proposed(rules, sure, authority, budget=budget)
     texts = [one_line(quote.text) for quote in new if quote not in sure]
     if len(texts) > MOST_ASKED:
         rules.warnings.append(
@@ -339,13 +330,14 @@ def _take_proposals(
         rules.ask(ChangeKind.ADD, "; ".join(texts), texts=texts)
 
 
-def _unkept(rules: ConstraintSet, unread: Sequence[str], own: OwnWords) -> tuple[str, ...]:
+def _unkept(rules: ConstraintSet, unread: Sequence[str]) -> tuple[str, ...]:
     """The own sentences that unread proposals are about, but for what was kept or asked."""
     taken = [pin.quote for pin in rules.added]
     taken += [question.quote for question in rules.asked_now()]
-    about = dict.fromkeys(own.about(words) for words in unread[:MOST_ASKED])
     return tuple(
-        text for text in about if text and not any(text in each or each in text for each in taken)
+        text
+        for text in dict.fromkeys(unread[:MOST_ASKED])
+        if text and not any(text in each or each in text for each in taken)
     )
 
 
@@ -368,17 +360,15 @@ def _is_said(rules: ConstraintSet, more: Sequence[OwnQuote], quote: OwnQuote) ->
     return rules.active(quote.text) is not None or any(text in same_wording(new) for new in newly)
 
 
-def _ask_to_change(
-    rules: ConstraintSet, change: RuleChange, quote: OwnQuote, own: OwnWords
-) -> None:
+def _ask_to_change(rules: ConstraintSet, quoted: QuotedChange) -> None:
     """Turn a proposed release or amendment into a question, or log that the rule is unknown."""
+    change, quote = quoted.change, quoted.quotes[0]
     pin = rules.find(change.rule_id)
     if pin is None:
         rules.unmatched = rules.unmatched or quote.text
         rules.repairs.append(_repair(UNKNOWN_RULE, change.rule_id or quote.text))
         return
-    wording = own.find(change.text) if change.text else None
-    texts = [(wording or quote).text] if change.kind is ChangeKind.AMEND else []
+    texts = [(quoted.wording or quote).text] if change.kind is ChangeKind.AMEND else []
     rules.ask(change.kind, quote.sentence, rule_id=pin.id, texts=texts)
 
 

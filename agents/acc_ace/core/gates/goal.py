@@ -1,16 +1,14 @@
 """Rule 3 of the commit gate: the goal survives until the user changes it."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from acc_ace.core.gates.constraints import ConstraintSet
 from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import ChangeKind, CommittedState, GoalPin, Repair, RuleChange
+from acc_ace.core.schemas.commit import ChangeKind, CommittedState, GoalPin, Repair
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.text.normalize import one_line
-from acc_ace.core.text.rules.own_words import own_words
-from acc_ace.core.text.similarity import same_wording
+from acc_ace.core.schemas.user_words import UserWords
+from acc_ace.core.text.normalize import one_line, same_wording
 from acc_ace.core.text.tokens import clip_tokens
 
 GOAL_RESTORED = "goal_restored"
@@ -33,7 +31,7 @@ class GoalRuling(NamedTuple):
 def rule_3_goal_survives(
     previous: CommittedState,
     written: str | None,
-    changes: Sequence[RuleChange],
+    words: UserWords,
     turn_input: TurnInput,
     rules: ConstraintSet,
     *,
@@ -46,7 +44,7 @@ def rule_3_goal_survives(
     None: it sets nothing.
     """
     goal = previous.ccs.goal_orientation
-    stated = _stated(previous, changes, turn_input, rules)
+    stated = _stated(previous, words, turn_input, rules)
     if stated:
         pin = goal_pin(stated, turn_input.authority, rules.turn, limits)
         return GoalRuling(pin.text, pin)
@@ -76,7 +74,7 @@ def goal_pin(words: str, authority: Authority, turn: int, limits: Limits) -> Goa
 
 def _stated(
     previous: CommittedState,
-    changes: Sequence[RuleChange],
+    words: UserWords,
     turn_input: TurnInput,
     rules: ConstraintSet,
 ) -> str:
@@ -85,17 +83,14 @@ def _stated(
         return ""
     if rules.is_command:
         return next(iter(rules.agreed_goal.texts), "") if rules.agreed_goal else ""
-    own = own_words(turn_input.text)
-    mixed = own.mixed or bool(turn_input.attachments)
-    label = own.labelled_goal()
-    if label is not None and not mixed:
-        return label.text
-    proposed = (change.quote for change in changes if change.kind is ChangeKind.GOAL)
-    quote = next((own_quote for words in proposed if (own_quote := own.find(words))), label)
+    if words.goal is not None and not words.mixed:
+        return words.goal.text
+    proposed = (each.quotes for each in words.changes if each.change.kind is ChangeKind.GOAL)
+    quote = next((quotes[0] for quotes in proposed if quotes), words.goal)
     goal = previous.ccs.goal_orientation
     if quote is None or same_wording(quote.text) == same_wording(goal):
         return ""
-    if not goal and not mixed and not quote.doubtful:
+    if not goal and not words.mixed and not quote.doubtful:
         return quote.text
     rules.ask(ChangeKind.GOAL, quote.sentence, texts=[quote.text])
     return ""

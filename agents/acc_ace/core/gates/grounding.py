@@ -6,9 +6,8 @@ Other words are not checked. A gist or cue that contradicts a rule in force is d
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
-from acc_ace.core.gates.contradiction import contradiction
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
-from acc_ace.core.schemas.commit import ConstraintPin, Repair
+from acc_ace.core.schemas.commit import Repair
 from acc_ace.core.text.normalize import one_line, visible
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.sentences import split_sentences
@@ -78,9 +77,9 @@ class Sources:
 
 
 def ground(
-    ccs: CompressedCognitiveState, sources: Sources, pins: Sequence[ConstraintPin]
+    ccs: CompressedCognitiveState, sources: Sources, against: Callable[[str], bool]
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The state without ungrounded names, and without text against a rule in force."""
+    """The state without ungrounded names, and without text that is `against` a rule in force."""
     repairs: list[Repair] = []
     update: dict[str, object] = {
         "episodic_trace": _grounded("episodic_trace", ccs.episodic_trace, sources, repairs)
@@ -90,8 +89,8 @@ def ground(
         update[field] = _kept(field, getattr(ccs, field), holds, repairs)
     for field in _PROSE:
         update[field] = _grounded(field, getattr(ccs, field) or "", sources, repairs)
-    obedient, against = obey(ccs.model_copy(update=update), pins)
-    return obedient, [*repairs, *against]
+    obedient, dropped = obey(ccs.model_copy(update=update), against)
+    return obedient, [*repairs, *dropped]
 
 
 _PROSE = ("semantic_gist", "predictive_cue")
@@ -99,14 +98,15 @@ _PROSE = ("semantic_gist", "predictive_cue")
 
 
 def obey(
-    ccs: CompressedCognitiveState, pins: Sequence[ConstraintPin]
+    ccs: CompressedCognitiveState, against: Callable[[str], bool]
 ) -> tuple[CompressedCognitiveState, list[Repair]]:
-    """The state without text in gist, cue and references that contradicts a rule in force."""
+    """The state without text in gist, cue and references that is `against` a rule in force."""
     repairs: list[Repair] = []
     update: dict[str, object] = {
-        field: _obedient(field, getattr(ccs, field) or "", pins, repairs) for field in _PROSE
+        field: _without(field, AGAINST_RULE, getattr(ccs, field) or "", against, repairs)
+        for field in _PROSE
     }
-    references = [item for item in ccs.retrieved_artifacts if contradiction(item, pins) is None]
+    references = [item for item in ccs.retrieved_artifacts if not against(item)]
     repairs += [
         _repair("retrieved_artifacts", AGAINST_RULE, item)
         for item in ccs.retrieved_artifacts
@@ -127,15 +127,6 @@ def _kept(
 
 def _grounded(field: str, text: str, sources: Sources, repairs: list[Repair]) -> str:
     return _without(field, NOT_GROUNDED, text, lambda term: not sources.holds_names(term), repairs)
-
-
-def _obedient(field: str, text: str, pins: Sequence[ConstraintPin], repairs: list[Repair]) -> str:
-    against = (lambda words: contradiction(words, pins) is not None) if pins else _never
-    return _without(field, AGAINST_RULE, text, against, repairs)
-
-
-def _never(_said: str) -> bool:
-    return False
 
 
 def _without(

@@ -98,7 +98,7 @@ def screen(
     for artifact in candidates:
         rejection = rules.reject(artifact)
         if rejection is not None:
-            verdicts.append(verdict(artifact, rejection.reason, rejection.detail))
+            verdicts.append(rejection)
         elif artifact is previous or artifact.artifact_id in mandatory:
             passed.append(artifact)
             verdicts.append(verdict(artifact, QualificationReason.PREVIOUS_TURN))

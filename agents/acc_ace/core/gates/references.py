@@ -6,17 +6,17 @@ mentioned for longest are dropped first.
 """
 
 import unicodedata
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
 from acc_ace.core.gates.ccs_budget import FittedState, append_fitting, fit_text
-from acc_ace.core.gates.contradiction import contradiction
 from acc_ace.core.gates.grounding import AGAINST_RULE, Sources, ground
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import ConstraintPin, Repair
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.user_words import UserWords
 from acc_ace.core.text.normalize import one_line, visible
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
@@ -52,13 +52,6 @@ class Reference(NamedTuple):
     gist: str
 
 
-class References(NamedTuple):
-    """The references of a state, and the repairs."""
-
-    items: list[str]
-    repairs: list[Repair]
-
-
 class Evidence(NamedTuple):
     """Texts by artifact id that the CCM was shown in addition to x_t and CCS_{t-1}."""
 
@@ -68,13 +61,12 @@ class Evidence(NamedTuple):
     quotations: Mapping[str, str] = MappingProxyType({})
     """Quotation of each artifact for this turn, attributed, best first."""
 
-    def against(self, pins: Sequence[ConstraintPin]) -> frozenset[str]:
-        """Ids of qualified artifacts that contradict a rule, including new ones of x_t."""
+    def against(self, rules: Callable[[str], bool]) -> frozenset[str]:
+        """Ids of qualified artifacts whose text is against the rules."""
         return frozenset(
             artifact_id
             for artifact_id, text in self.texts.items()
-            if artifact_id not in self.own_turns
-            and contradiction(clip_tokens(text, _JUDGED_TOKENS), pins) is not None
+            if artifact_id not in self.own_turns and rules(clip_tokens(text, _JUDGED_TOKENS))
         )
 
 
@@ -88,6 +80,7 @@ def rule_4_grounded(
     evidence: Evidence,
     pins: Sequence[ConstraintPin],
     *,
+    words: UserWords,
     limits: Limits,
 ) -> FittedState:
     """Rule 4: everything that a state names was said or seen; references are to known artifacts.
@@ -97,23 +90,25 @@ def rule_4_grounded(
     """
     texts = [turn_input.text, *(given.text for given in turn_input.attachments)]
     sources = Sources([*texts, before.model_dump_json(), *evidence.texts.values(), *evidence.texts])
-    grounded, repairs = ground(proposal, sources, pins)
+    is_against = words.against(pins)
+    grounded, repairs = ground(proposal, sources, is_against)
     if not grounded.episodic_trace and proposal.episodic_trace:
         trace = fit_text(turn_input.text, limits.episodic_trace_tokens).text
         grounded = grounded.model_copy(update={"episodic_trace": trace})
     # Only new rules: text against older ones did not qualify.
-    against = evidence.against([pin for pin in pins if pin.text not in before.constraints])
+    newly = [pin for pin in pins if pin.text not in before.constraints]
+    against = evidence.against(words.against(newly))
     for artifact_id in sorted(against):
         repairs.append(Repair(field=_FIELD, reason=AGAINST_RULE, detail=artifact_id))
-    references = merge_references(
+    references, mended = merge_references(
         grounded.retrieved_artifacts,
         [
             item
             for item in before.retrieved_artifacts
-            if not artifact_ids([item]) & against and contradiction(item, pins) is None
+            if not artifact_ids([item]) & against and not is_against(item)
         ],
         evidence.texts.keys() - against,
-        quotations=_obedient(evidence, against, pins, repairs),
+        quotations=_obedient(evidence, against, is_against, repairs),
         limits=limits,
     )
     entities = merge_entities(
@@ -123,8 +118,8 @@ def rule_4_grounded(
         budget=limits.focal_entities_tokens,
         max_items=limits.list_items,
     )
-    named = {"retrieved_artifacts": references.items, "focal_entities": entities}
-    return FittedState(grounded.model_copy(update=named), [*repairs, *references.repairs])
+    named = {"retrieved_artifacts": references, "focal_entities": entities}
+    return FittedState(grounded.model_copy(update=named), [*repairs, *mended])
 
 
 def artifact_ids(items: Sequence[str]) -> frozenset[str]:
@@ -140,7 +135,7 @@ def merge_references(
     *,
     quotations: Mapping[str, str] = NO_EVIDENCE.quotations,
     limits: Limits,
-) -> References:
+) -> tuple[list[str], list[Repair]]:
     """The CCM's references to known artifacts, then other quotations, then previous references.
 
     A quotation takes the place of the CCM's gist. What was quoted in an earlier turn is cut to a
@@ -158,19 +153,19 @@ def merge_references(
     quoted = [Reference(*item) for item in quotations.items() if item[0] not in items]
     older = [item for item in previous if not artifact_ids([item]) & {*items, *quotations}]
     merged = append_fitting(own, map(_written, quoted), budget=budget, max_items=limits.list_items)
-    return References(_with_carried(merged, older, limits), repairs)
+    return _with_carried(merged, older, limits), repairs
 
 
 def _obedient(
     evidence: Evidence,
     against: Collection[str],
-    pins: Sequence[ConstraintPin],
+    is_against: Callable[[str], bool],
     repairs: list[Repair],
 ) -> dict[str, str]:
     """The quotations that go against no rule in force; those of a session's own turns too."""
     result: dict[str, str] = {}
     for artifact_id, quoted in evidence.quotations.items():
-        if contradiction(quoted, pins) is None:
+        if not is_against(quoted):
             result[artifact_id] = quoted
         else:
             repairs.append(Repair(field=_FIELD, reason=AGAINST_RULE, detail=artifact_id))

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from acc_ace.core.gates.contradiction import contradiction, flag_answer, flag_contradiction
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.commit import ConstraintPin
@@ -16,6 +15,7 @@ from acc_ace.core.schemas.qualification import QualificationReason, Qualificatio
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.normalize import one_line, skeleton
 from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.rules.contradiction import contradiction, flag_answer, flag_contradiction
 from acc_ace.core.text.similarity import Fingerprint, fingerprint, near_duplicate
 from acc_ace.core.text.tokens import clip_tokens
 
@@ -103,13 +103,6 @@ def verdict(
     )
 
 
-class Rejection(NamedTuple):
-    """Why a candidate was rejected."""
-
-    reason: QualificationReason
-    detail: str
-
-
 class RuleScreen:
     """Checks the candidates of one recall one by one, best first.
 
@@ -131,7 +124,7 @@ class RuleScreen:
         self._seen_tokens = seen_tokens
         self._better: dict[str, Fingerprint] = {}
 
-    def reject(self, artifact: Artifact) -> Rejection | None:
+    def reject(self, artifact: Artifact) -> QualificationVerdict | None:
         """Why the artifact is rejected, or None if it passes."""
         text = clip_tokens(artifact.content, self._seen_tokens)
         own = fingerprint(artifact.content)
@@ -148,25 +141,27 @@ class RuleScreen:
             self._better[artifact.artifact_id] = own
         return rejection
 
-    def _out_of_scope(self, artifact: Artifact) -> Rejection | None:
+    def _out_of_scope(self, artifact: Artifact) -> QualificationVerdict | None:
         if artifact.tenant == self._key.tenant:
             return None
-        return Rejection(QualificationReason.OUT_OF_SCOPE, "of another tenant")
+        return verdict(artifact, QualificationReason.OUT_OF_SCOPE, "of another tenant")
 
-    def _stale(self, artifact: Artifact) -> Rejection | None:
+    def _stale(self, artifact: Artifact) -> QualificationVerdict | None:
         if artifact.superseded_by:
-            return Rejection(QualificationReason.STALE, f"superseded by {artifact.superseded_by}")
-        if artifact.expires_at is not None and utc(artifact.expires_at) <= self._now:
-            return Rejection(QualificationReason.STALE, f"expired {artifact.expires_at:%Y-%m-%d}")
-        return None
+            why = f"superseded by {artifact.superseded_by}"
+        elif artifact.expires_at is not None and utc(artifact.expires_at) <= self._now:
+            why = f"expired {artifact.expires_at:%Y-%m-%d}"
+        else:
+            return None
+        return verdict(artifact, QualificationReason.STALE, why)
 
-    def _duplicate(self, artifact: Artifact, own: Fingerprint) -> Rejection | None:
+    def _duplicate(self, artifact: Artifact, own: Fingerprint) -> QualificationVerdict | None:
         for artifact_id, other in self._better.items():
             if artifact_id == artifact.artifact_id or near_duplicate(own, other):
-                return Rejection(QualificationReason.DUPLICATE, f"same as {artifact_id}")
+                return verdict(artifact, QualificationReason.DUPLICATE, f"same as {artifact_id}")
         return None
 
-    def _contradicting(self, artifact: Artifact, text: str) -> Rejection | None:
+    def _contradicting(self, artifact: Artifact, text: str) -> QualificationVerdict | None:
         # A turn of this session quotes requests made under these rules, which do not contradict.
         # One of another session may refer to other rules, which must not be confused with these.
         if artifact.kind is ArtifactKind.TURN and artifact.session == self._key.session:
@@ -175,7 +170,7 @@ class RuleScreen:
         if against is None:
             return None
         detail = f"{against.constraint_id}: {against.sentence}"
-        return Rejection(QualificationReason.CONTRADICTS_CONSTRAINT, detail)
+        return verdict(artifact, QualificationReason.CONTRADICTS_CONSTRAINT, detail)
 
 
 def quotation(artifact: Artifact, pins: Sequence[ConstraintPin], *, max_tokens: int) -> Artifact:
@@ -219,7 +214,7 @@ def screened(
     for artifact in artifacts:
         rejection = rules.reject(artifact)
         if rejection is not None:
-            rejected.append(verdict(artifact, rejection.reason, rejection.detail))
+            rejected.append(rejection)
             if rejection.reason is not QualificationReason.CONTRADICTS_CONSTRAINT:
                 continue
         shown.append(quotation(artifact, pins, max_tokens=max_tokens))
@@ -231,24 +226,23 @@ def utc(moment: datetime) -> datetime:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-def _too_much_authority(artifact: Artifact) -> Rejection | None:
+def _too_much_authority(artifact: Artifact) -> QualificationVerdict | None:
     if artifact.authority.rank <= _CEILING[artifact.kind].rank:
         return None
     claim = f"a {artifact.kind.value} cannot have {artifact.authority.value} authority"
-    return Rejection(QualificationReason.AUTHORITY, claim)
+    return verdict(artifact, QualificationReason.AUTHORITY, claim)
 
 
-def _imitation(artifact: Artifact, text: str) -> Rejection | None:
-    imitated = impersonates(text, artifact.kind)
-    if imitated is None:
-        return None
-    return Rejection(QualificationReason.IMPERSONATION, f"imitates a {imitated}")
+def _imitation(artifact: Artifact, text: str) -> QualificationVerdict | None:
+    if imitated := impersonates(text, artifact.kind):
+        return verdict(artifact, QualificationReason.IMPERSONATION, f"imitates a {imitated}")
+    return None
 
 
-def _commanding(artifact: Artifact, text: str) -> Rejection | None:
+def _commanding(artifact: Artifact, text: str) -> QualificationVerdict | None:
     phrase = instruction_like(text)
     if phrase is None:
         return None
     if artifact.kind is ArtifactKind.TURN and not _HARD_INJECTION.search(phrase):
         return None
-    return Rejection(QualificationReason.INSTRUCTION_LIKE, phrase)
+    return verdict(artifact, QualificationReason.INSTRUCTION_LIKE, phrase)

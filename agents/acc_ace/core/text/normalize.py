@@ -119,6 +119,19 @@ def one_line(text: str) -> str:
     return " ".join(_UNPRINTABLE.sub("", text).split())
 
 
+def same_wording(text: str) -> str:
+    """A key that is equal for texts that differ only in case, width and end mark.
+
+    Inner symbols count: 'cap is $500' and 'cap is €500' are different rules.
+    """
+    return unicodedata.normalize("NFKC", one_line(text)).casefold().strip(" .!。．！")
+
+
+def has_words(text: str) -> bool:
+    """Whether a text has anything but punctuation and white space."""
+    return any(char.isalnum() for char in text)
+
+
 def head(text: str, *, tokens: int) -> str:
     """A prefix of a text that contains its first `tokens` tokens if it is plain prose.
 

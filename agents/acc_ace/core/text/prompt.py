@@ -1,24 +1,21 @@
 """Prompts: a static Markdown instruction, and inputs as tagged data in the user content.
 
-Rendering a committed state is deterministic; an artifact is quoted data that cannot break out of
-its block.
+An artifact is quoted data that cannot break out of its block.
 """
 
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.ccs import CompressedCognitiveState
-from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.trace import RequestPart
-from acc_ace.core.text.normalize import neutralise, one_line
+from acc_ace.core.text.normalize import neutralise
 from acc_ace.core.text.patterns import lazy_pattern
-from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
+from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import PromptError
 
 NAME = lazy_pattern(r"[a-z][a-z0-9_]{0,63}")
@@ -200,56 +197,3 @@ class Quotation(NamedTuple):
 
 
 _QUOTATION = lazy_pattern(r'(?P<who>.{1,200}?), (?P<day>\d{4}-\d\d-\d\d): "(?P<text>.*?)"?')
-
-NO_ID = "c-0000"
-"""Placeholder id of a constraint where only its length matters."""
-
-_FREE_FIELDS: Final = (
-    "focal_entities",
-    "relational_map",
-    "semantic_gist",
-    "retrieved_artifacts",
-    "uncertainty_signal",
-    "predictive_cue",
-    "episodic_trace",
-)
-"""The fields below constraints and goal, slowest to change first: caches match by prefix."""
-
-
-def render_ccs(state: CommittedState) -> Lines:
-    """The state as lines, `field: value` or a field and its items (paper, Figure 3).
-
-    Constraints come first, with their ids; empty fields are left out.
-    """
-    return _render([(pin.id, pin.text) for pin in state.pins], state.ccs)
-
-
-def ccs_tokens(ccs: CompressedCognitiveState) -> int:
-    """Tokens of the nine fields as `render_ccs` writes them, with four-digit constraint ids."""
-    return estimate_tokens(_render([(NO_ID, text) for text in ccs.constraints], ccs))
-
-
-def _render(rules: Iterable[tuple[str, str]], ccs: CompressedCognitiveState) -> Lines:
-    constraints = [f"[{pin_id}] {one_line(text)}" for pin_id, text in rules]
-    fields = [_items("constraints", constraints) or f"constraints: {NOTHING}"]
-    fields.append(_line("goal_orientation", one_line(ccs.goal_orientation) or NOTHING))
-    for name in _FREE_FIELDS:
-        value: str | list[str] | None = getattr(ccs, name)
-        if isinstance(value, list):
-            fields.append(_items(name, map(neutralise, value)))
-        else:
-            fields.append(_line(name, neutralise(value or "")))
-    return Lines("\n".join(field for field in fields if field))
-
-
-NOTHING: Final = "none"
-"""Shown where there is no constraint or no goal; other empty fields are left out."""
-
-
-def _line(name: str, value: str) -> str:
-    return f"{name}: {value}" if value else ""
-
-
-def _items(name: str, items: Iterable[str]) -> str:
-    lines = [f"- {item}" for item in items if item]
-    return "\n".join([f"{name}:", *lines]) if lines else ""

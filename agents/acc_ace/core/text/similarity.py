@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from acc_ace.core.text.lexicon_en import STOP_WORDS, root_of
 from acc_ace.core.text.lexicon_ja import STOP_KANJI
-from acc_ace.core.text.normalize import normalise, one_line
+from acc_ace.core.text.normalize import normalise
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.polarity import negated
 
@@ -26,19 +26,6 @@ def normalised(text: str) -> str:
     """The text for comparison: NFKC, case-folded, without punctuation."""
     folded = unicodedata.normalize("NFKC", text[:_COMPARED_CHARS]).casefold()
     return _NOT_WORD.sub(" ", folded).strip()
-
-
-def same_wording(text: str) -> str:
-    """A key that is equal for texts that differ only in case, width and end mark.
-
-    Inner symbols count: 'cap is $500' and 'cap is €500' are different rules.
-    """
-    return unicodedata.normalize("NFKC", one_line(text)).casefold().strip(" .!。．！")
-
-
-def has_words(text: str) -> bool:
-    """Whether a text has anything but punctuation and white space."""
-    return any(char.isalnum() for char in text)
 
 
 class Fingerprint(NamedTuple):

@@ -178,10 +178,10 @@ def _rules(spoken: Sequence[str]) -> tuple[list[ConstraintPin], bool]:
     number = 0
     for turn, text in enumerate(spoken, start=1):
         changes = detect_changes(text, pins)
-        ended_ids = {change.constraint_id for change in changes}
+        ended_ids = {change.rule_id for change in changes}
         ended = bool(ended_ids)
         pins = [pin for pin in pins if pin.id not in ended_ids]
-        amended = [change.new_text for change in changes if change.new_text]
+        amended = [change.text for change in changes if change.text]
         for rule in unique([*amended, *(span.text for span in detect_rules(text))]):
             if rule not in {pin.text for pin in pins}:
                 number += 1

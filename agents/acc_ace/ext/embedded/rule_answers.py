@@ -4,11 +4,11 @@ import re
 from collections.abc import Sequence
 
 from acc_ace.core.gates.commands import AnswerQuestion, parse_command
-from acc_ace.core.gates.contradiction import contradiction
-from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.schemas.commit import ConstraintPin, RuleChange
 from acc_ace.core.text.normalize import one_line
+from acc_ace.core.text.rules.contradiction import contradiction
 from acc_ace.core.text.rules.goal_detection import detect_goal
-from acc_ace.core.text.rules.rule_changes import PinChange, detect_changes, unmatched_release
+from acc_ace.core.text.rules.rule_changes import detect_changes, unmatched_release
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.ext.embedded.conflicts import asks_permission, find_conflict, intents
 from acc_ace.ext.embedded.entities import find_entities
@@ -127,7 +127,7 @@ def in_force(situation: PromptContext, lines: Sequence[str]) -> list[str]:
 
 
 def _conflicts(line: str, pin: ConstraintPin) -> bool:
-    if contradiction(line, [pin]) is not None:
+    if contradiction(line, [pin]):
         return True
     # In "When the queue is full, restart db-01" the order is the second part.
     wanted = (item for part in (line, *_PARTS.split(line)) for item in intents(part))
@@ -144,7 +144,7 @@ def _pins_of_turn(situation: PromptContext) -> list[ConstraintPin]:
     return [pin for pin in situation.state.pins if pin.text in line]
 
 
-def _ending_changes(situation: PromptContext) -> Sequence[PinChange]:
+def _ending_changes(situation: PromptContext) -> Sequence[RuleChange]:
     """Changes in x_t that would release or amend an earlier rule."""
     new = _pins_of_turn(situation)
     return detect_changes(situation.text, [p for p in situation.state.pins if p not in new])

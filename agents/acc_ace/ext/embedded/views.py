@@ -7,11 +7,11 @@ from typing import Annotated, TypeVar
 
 from pydantic import AliasChoices, BeforeValidator, Field, ValidationError
 
+from acc_ace.core.gates.ccs_budget import NOTHING
 from acc_ace.core.schemas.base import Authority, Value
 from acc_ace.core.schemas.ccs import CompressedCognitiveState, empty_ccs
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import Attachment, TurnInput
-from acc_ace.core.text.prompt import NOTHING
 
 _MAX_TEXT = 40_000
 """Maximum characters of one text that the engine analyses."""
@@ -115,7 +115,7 @@ _PIN = re.compile(r"\[([cu]-\d{1,9})\] (.*)")
 
 
 def state_of(value: object) -> StateView:
-    """A state from the lines of `render_ccs` (`acc_ace.core.text.prompt`), or from part of them."""
+    """A state from lines of `render_ccs` (`acc_ace.core.gates.ccs_budget`), or a part of them."""
     empty = empty_ccs()
     items: dict[str, list[str]] = {}
     name = ""

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from acc_ace.config import EMBEDDED_MODEL, Settings
+from acc_ace.core.gates.ccs_budget import NOTHING
 from acc_ace.core.playbook.selection import select_bullets
 from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.bullet import Bullet, clean_id
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.normalize import one_line
-from acc_ace.core.text.prompt import NOTHING, Lines, Prompt, load_prompt
+from acc_ace.core.text.prompt import Lines, Prompt, load_prompt
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.survivor.survival import Plan
 from acc_ace.model_settings import POLICY_MODEL

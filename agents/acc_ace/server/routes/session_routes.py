@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from acc_ace.adk.turn_report import reported_constraints, reported_questions
+from acc_ace.core.gates.ccs_budget import ccs_tokens
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import (
@@ -19,7 +20,6 @@ from acc_ace.core.schemas.commit import (
 )
 from acc_ace.core.schemas.cost import SessionCost
 from acc_ace.core.schemas.report import ReportedConstraint, ReportedQuestion
-from acc_ace.core.text.prompt import ccs_tokens
 from acc_ace.errors import NotFoundError
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, Context, CurrentTenant, Key, ServerContext

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from acc_ace.core.text.normalize import language_of, normalise
 from acc_ace.core.text.patterns import any_of, lazy_pattern
-from acc_ace.core.text.quoted_spans import mask_quotations, own_sentences
 from acc_ace.core.text.rules import mood_en, mood_ja, rules_ja
+from acc_ace.core.text.rules.quoted_spans import mask_quotations, own_sentences
 from acc_ace.core.text.rules.rule_detection import detect_rules
 from acc_ace.core.text.sentences import remembered
 
@@ -66,14 +66,9 @@ _MAX_REFERENT = 200
 
 @dataclass(frozen=True)
 class GoalSpan:
-    """A goal as it was said.
-
-    `text` and `quote` are verbatim; `explicit` when the words set or change the goal outright, so
-    that they replace a goal that is already there.
-    """
+    """A goal, verbatim; `explicit` where its words replace a goal that is already there."""
 
     text: str
-    quote: str
     explicit: bool
 
 
@@ -91,10 +86,10 @@ def detect_goal(text: str) -> GoalSpan | None:
         if _is_unsaid(folded):
             continue
         if _OUTRIGHT.search(folded) or _is_changed_in(sentence, folded):
-            return GoalSpan(sentence, sentence, explicit=True)
+            return GoalSpan(sentence, explicit=True)
         if stated is None and _states_goal(folded) and not detect_rules(sentence):
             goal = _with_referent(sentence, folded, referent, text)
-            stated = GoalSpan(goal, goal, explicit=False)
+            stated = GoalSpan(goal, explicit=False)
     return stated
 
 

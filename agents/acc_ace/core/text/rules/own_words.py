@@ -11,12 +11,13 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from acc_ace.core.text.normalize import MAX_ANALYSED
+from acc_ace.core.schemas.user_words import OwnQuote
+from acc_ace.core.text.normalize import MAX_ANALYSED, has_words
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.polarity import negated
-from acc_ace.core.text.quoted_spans import without_tagged
+from acc_ace.core.text.rules.quoted_spans import without_tagged
 from acc_ace.core.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
-from acc_ace.core.text.similarity import content_words, has_words
+from acc_ace.core.text.similarity import content_words
 
 _DIGITS = lazy_pattern(r"\d+")
 _FENCE = lazy_pattern(r"^\s*(`{3,}|~{3,})")
@@ -67,14 +68,6 @@ _MUCH_QUOTED = 0.3
 _MARKS = " .,;:!?\"'()[]{}。、，．！？；：・…「」『』（）-–—*•"
 _UNSPACED = 0x2E80
 """From here on Unicode has the scripts of East Asia, most of which put no spaces between words."""
-
-
-class OwnQuote(NamedTuple):
-    """Words of x_t that are the speaker's own, verbatim; `doubtful` if only the user can say so."""
-
-    text: str
-    sentence: str
-    doubtful: bool
 
 
 class _Sentence(NamedTuple):

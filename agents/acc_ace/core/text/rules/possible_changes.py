@@ -7,15 +7,14 @@ than the rule's. The words are closed classes, in English, Japanese and a little
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
-from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin, RuleChange
 from acc_ace.core.text.normalize import language_of, normalise
 from acc_ace.core.text.patterns import any_of, lazy_pattern, one_of
-from acc_ace.core.text.quoted_spans import mask_quotations
 from acc_ace.core.text.rules import mood_en, mood_ja
 from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.possible_rules import is_question, is_reported, is_supposed
+from acc_ace.core.text.rules.quoted_spans import mask_quotations
 from acc_ace.core.text.rules.verbs_en import ONE_OFF
 from acc_ace.core.text.sentences import remembered
 from acc_ace.core.text.similarity import content_words
@@ -113,23 +112,21 @@ _BEGINNING = 4
 """Letters of a word that endings leave alone, in scripts that no stemmer here knows."""
 
 
-class PossibleChange(NamedTuple):
-    """A rule that a sentence may lift or, if it `alters`, put into other words."""
-
-    rule_id: str
-    sentence: str
-    alters: bool
-
-
-def possible_changes(text: str, pins: Sequence[ConstraintPin]) -> list[PossibleChange]:
+def possible_changes(text: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
     """What a message may do to the rules in force, once for each rule, in the order said."""
     sentences = [sentence.text for sentence in own_words(text).sentences] if pins else []
     whole = " ".join(sentences)
-    changes: dict[str, PossibleChange] = {}
+    changes: dict[str, RuleChange] = {}
     for sentence in sentences:
         for pin, alters in _changed_by(sentence, whole, pins):
-            changes.setdefault(pin.id, PossibleChange(pin.id, sentence, alters))
+            changes.setdefault(pin.id, _change(sentence, pin, alters=alters))
     return list(changes.values())
+
+
+def _change(sentence: str, pin: ConstraintPin, *, alters: bool) -> RuleChange:
+    """The end of a rule, or other words for it."""
+    kind, text = (ChangeKind.AMEND, sentence) if alters else (ChangeKind.RELEASE, None)
+    return RuleChange(kind=kind, quote=sentence, rule_id=pin.id, text=text)
 
 
 def unmatched_end(text: str) -> str | None:

@@ -1,27 +1,19 @@
 """Find the rules that a speaker lays on the agent or its work."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from acc_ace.core.schemas.user_words import OwnQuote
 from acc_ace.core.text.normalize import language_of, normalise
 from acc_ace.core.text.patterns import lazy_pattern
-from acc_ace.core.text.quoted_spans import is_only_quotation, mask_quotations, own_sentences
 from acc_ace.core.text.rules import mood_en, mood_ja, rules_en, rules_ja
+from acc_ace.core.text.rules.quoted_spans import is_only_quotation, mask_quotations, own_sentences
 from acc_ace.core.text.sentences import remembered, split_clauses
 
 _LEANS_BACK = lazy_pattern(r"\b(?:it|them|that|this|these|those|one|he|she)\b|これ|それ|あれ")
 """Words that take their meaning from another clause."""
 
 
-@dataclass(frozen=True)
-class RuleSpan:
-    """A rule as it was said: `text` is a verbatim clause or sentence, `sentence` holds it."""
-
-    text: str
-    sentence: str
-
-
-def detect_rules(text: str) -> list[RuleSpan]:
+def detect_rules(text: str) -> list[OwnQuote]:
     """The standing rules that the speaker of a text lays on the agent or the work, in order.
 
     A rule is a prohibition, obligation, policy, limit or lasting preference, said outright or
@@ -34,11 +26,9 @@ def detect_rules(text: str) -> list[RuleSpan]:
 
 
 @remembered
-def _rules_in(text: str) -> tuple[RuleSpan, ...]:
+def _rules_in(text: str) -> tuple[OwnQuote, ...]:
     return tuple(
-        RuleSpan(text=part, sentence=sentence)
-        for sentence in own_sentences(text)
-        for part in _rules_of(sentence)
+        OwnQuote(part, sentence) for sentence in own_sentences(text) for part in _rules_of(sentence)
     )
 
 

@@ -12,7 +12,7 @@ from acc_ace.core.gates.commands import parse_command
 from acc_ace.core.schemas.commit import ChangeKind, CompressorReply, RuleChange
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.rules.corrections import is_correction
-from acc_ace.core.text.rules.proposals import proposed_changes
+from acc_ace.core.text.rules.reading import proposed_changes
 from acc_ace.core.text.sentences import split_clauses, split_sentences
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.ext.embedded.conflicts import asks_permission, find_conflict

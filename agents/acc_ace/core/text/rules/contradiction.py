@@ -1,7 +1,7 @@
 """Detect text that orders or permits what an active constraint forbids, or lifts it."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -112,6 +112,11 @@ def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | N
     return None
 
 
+def against(pins: Sequence[ConstraintPin]) -> Callable[[str], bool]:
+    """Whether a text has a sentence that contradicts one of these constraints."""
+    return lambda text: contradiction(text, pins) is not None
+
+
 def _sentences(text: str) -> Iterator[str]:
     yield from split_sentences(text)
     for literal in _LITERAL.finditer(text) if _STRUCTURED.match(text) else ():
@@ -123,17 +128,12 @@ def _ended(sentence: str, pins: Sequence[ConstraintPin]) -> str | None:
     if _UPHELD.search(sentence) or not (_RELEASE.search(sentence) or _ENDED.search(sentence)):
         return None
     changes = detect_changes(_SPEAKER.sub("", sentence), pins)
-    return changes[0].constraint_id if changes else None
+    return changes[0].rule_id if changes else None
 
 
 def _topical(first: frozenset[str], second: frozenset[str]) -> bool:
-    smaller, larger = sorted((first, second), key=len)
-    return len(first & second) >= min(2, len(smaller)) and _share(smaller, larger) >= _SAME_TOPIC
-
-
-def _share(first: frozenset[str], second: frozenset[str]) -> float:
-    """Share of the first set that is in the second; 0 for an empty one."""
-    return len(first & second) / len(first) if first else 0.0
+    shared, fewer = len(first & second), min(len(first), len(second))
+    return shared >= max(1, min(2, fewer)) and shared >= _SAME_TOPIC * fewer
 
 
 def _lifts(sentence: str, words: frozenset[str], pin: ConstraintPin) -> bool:

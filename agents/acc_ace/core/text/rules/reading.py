@@ -1,0 +1,161 @@
+"""The door of the language room for the commit gate: x_t, and what a CCM's reply says of it."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+
+from acc_ace.core.schemas.commit import ChangeKind, CompressorReply, ConstraintPin, RuleChange
+from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.schemas.user_words import OwnQuote, QuotedChange, UserWords
+from acc_ace.core.text.normalize import normalise, same_wording
+from acc_ace.core.text.polarity import negated
+from acc_ace.core.text.reply_reading import read_reply
+from acc_ace.core.text.rules.contradiction import against
+from acc_ace.core.text.rules.goal_detection import detect_goal
+from acc_ace.core.text.rules.own_words import own_words
+from acc_ace.core.text.rules.possible_changes import possible_changes, unmatched_end
+from acc_ace.core.text.rules.possible_rules import (
+    is_bound_to_once,
+    is_stated,
+    may_be_rule,
+    tells_of_others,
+)
+from acc_ace.core.text.rules.quoted_spans import mask_quotations
+from acc_ace.core.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.sentences import split_clauses
+
+_NOT_COPIED = "`quote` is not in the user's own words of current_input; copy the whole sentence"
+
+
+def read_proposals(text: str, *, x_t: TurnInput, inputs: Mapping[str, object]) -> CompressorReply:
+    """The CCM's reply; proposals that mean words of x_t but do not quote them are unreadable.
+
+    A quote of something else in the `inputs` is left to the gate, as is one of nothing at all: the
+    user has not said it. Raises ModelOutputError.
+    """
+    reply = read_reply(CompressorReply, text)
+    if not reply.rule_changes or not x_t.authority.may_rule:
+        return reply
+    own = own_words(x_t.text)
+    others = [value for name, value in inputs.items() if name != "current_input"]
+    attached = [each.text for each in x_t.attachments]
+    shown = same_wording(json.dumps([others, attached], ensure_ascii=False, default=str))
+    wording = same_wording(x_t.text)
+    changes, entries = list[RuleChange](), list[str]()
+    for change in reply.rule_changes:
+        quote = same_wording(change.quote)
+        if quote in shown and quote not in wording:
+            # Somebody else's: a likeness to words of x_t makes them nobody's rule.
+            changes += [] if own.find_all(change.quote) else [change]
+        elif own.find_all(change.quote) or not own.about(change.quote):
+            changes.append(change)
+        else:
+            entries.append(f"{change.model_dump_json(exclude_defaults=True)}: {_NOT_COPIED}")
+    unreadable = [*reply.unreadable, *entries]
+    return reply.model_copy(update={"rule_changes": changes, "unreadable": unreadable})
+
+
+def read_user_words(
+    x_t: TurnInput, reply: CompressorReply | None, pins: Sequence[ConstraintPin]
+) -> UserWords:
+    """All that the commit gate wants to know of the words of x_t, with the rules in force.
+
+    None is a reply that could not be used: the plain rules of x_t stand in for what it proposes.
+    """
+    if not x_t.authority.may_rule:
+        return UserWords(against)
+    return user_words(x_t, _proposals(x_t.text, reply, pins), reply.unreadable if reply else ())
+
+
+def user_words(
+    x_t: TurnInput, changes: Sequence[RuleChange], unread: Sequence[str] = ()
+) -> UserWords:
+    """x_t, and where each proposal stands in it; `unread` ones cannot be used."""
+    own = own_words(x_t.text)
+    return UserWords(
+        against,
+        mixed=own.mixed or bool(x_t.attachments),
+        rules=own.labelled_rules(),
+        goal=own.labelled_goal(),
+        changes=tuple(
+            QuotedChange(each, tuple(own.find_all(each.quote)), own.find(each.text or ""))
+            for each in changes
+        ),
+        unread=tuple(map(own.about, unread)),
+    )
+
+
+def _proposals(
+    text: str, reply: CompressorReply | None, pins: Sequence[ConstraintPin]
+) -> Sequence[RuleChange]:
+    """What a reply proposes: its rule changes, and what it only wrote into `constraints`.
+
+    Where it says nothing of rules, or what it says cannot be used, the plain ones of x_t.
+    """
+    if reply is None:
+        return fallback_changes(text, pins)
+    known = {same_wording(pin.text) for pin in pins}
+    own = own_words(text)
+    written = [
+        RuleChange(kind=ChangeKind.ADD, quote=rule)
+        for rule in reply.constraints or ()
+        if same_wording(rule) not in known and own.find(rule)
+    ]
+    changes = [*(reply.rule_changes or ()), *written]
+    if reply.rule_changes is None:
+        return [*changes, *fallback_changes(text, pins)]
+    unread = {own.about(entry) for entry in reply.unreadable} - {""}
+    plain = fallback_changes(text, pins) if unread else []
+    return [*changes, *(each for each in plain if any(each.quote in line for line in unread))]
+
+
+def proposed_changes(
+    text: str, pins: Sequence[ConstraintPin], *, has_goal: bool
+) -> list[RuleChange]:
+    """The rules, releases, amendments and goal that a text seems to state, each with its quote.
+
+    What only may be a rule is proposed as unsure, so that the user is asked.
+    """
+    changes = possible_changes(text, pins)
+    if not changes and (unmatched := unmatched_end(text)):
+        changes = [RuleChange(kind=ChangeKind.RELEASE, quote=unmatched)]
+    ending = [change.quote for change in changes]
+    rules = [
+        RuleChange(kind=ChangeKind.ADD, quote=rule.text, sure=_is_sure(rule))
+        for rule in detect_rules(text)
+        if not any(rule.text in quote or quote in rule.text for quote in ending)
+    ]
+    taken = [*ending, *(rule.quote for rule in rules)]
+    rules += [
+        RuleChange(kind=ChangeKind.ADD, quote=clause, sure=False)
+        for clause in _possible_rules(text)
+        if not any(clause in quote or quote in clause for quote in taken)
+    ]
+    goal = detect_goal(text)
+    stated = goal is not None and (goal.explicit or not has_goal)
+    goals = [RuleChange(kind=ChangeKind.GOAL, quote=goal.text)] if goal and stated else []
+    return [*changes, *rules, *goals]
+
+
+def _is_sure(rule: OwnQuote) -> bool:
+    """Whether a rule that the detector found is one beyond reasonable doubt."""
+    text = normalise(rule.sentence)
+    return not (tells_of_others(text) or is_bound_to_once(text))
+
+
+def _possible_rules(text: str) -> Iterator[str]:
+    """The clauses that may be rules."""
+    for sentence in own_words(text).sentences:
+        if is_stated(normalise(mask_quotations(sentence.text))):
+            for clause in split_clauses(sentence.text):
+                if may_be_rule(normalise(mask_quotations(clause))):
+                    yield clause
+
+
+def fallback_changes(text: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
+    """Proposals without a usable reply: prohibitions, and changes that become questions."""
+    return [
+        change
+        for change in proposed_changes(text, pins, has_goal=True)
+        if change.kind in {ChangeKind.RELEASE, ChangeKind.AMEND}
+        or (change.kind is ChangeKind.ADD and negated(change.quote))
+    ]

@@ -1,0 +1,34 @@
+"""The commit gate with the words of x_t read, as a turn does it, for proposals of a test's own."""
+
+from collections.abc import Sequence
+
+from acc_ace.core.gates.commit_gate import GateResult
+from acc_ace.core.gates.commit_gate import commit as commit_gate
+from acc_ace.core.gates.references import NO_EVIDENCE, Evidence
+from acc_ace.core.text.rules.reading import user_words
+from schemas.ccs import CompressedCognitiveState
+from schemas.commit import CommittedState, RuleChange
+from schemas.interaction import TurnInput
+from schemas.limits import Limits
+
+
+def commit(
+    previous: CommittedState,
+    proposal: CompressedCognitiveState | None,
+    turn_input: TurnInput,
+    *,
+    limits: Limits,
+    changes: Sequence[RuleChange] = (),
+    evidence: Evidence = NO_EVIDENCE,
+    sole_question: str | None = None,
+) -> GateResult:
+    """CCS_t from a proposal and these changes of the rules."""
+    return commit_gate(
+        previous,
+        proposal,
+        turn_input,
+        user_words(turn_input, changes),
+        evidence=evidence,
+        limits=limits,
+        sole_question=sole_question,
+    )
