@@ -21,6 +21,7 @@ from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.answer_scoring import score_answer
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError
+from acc_ace.ext.lab import run_copy
 from acc_ace.ext.lab.learning_plan import predict, split
 from acc_ace.ext.lab.offline_run import continue_run, started
 from acc_ace.ext.lab.run_state import FeedbackMode, RunOptions, RunState, Sample
@@ -133,8 +134,8 @@ async def _learnt(
     async with started(container, parts.train, alone, restart=True) as run:
         state = await continue_run(container, run, students, progress=progress)
         run.file.delete()
-    scope = PlaybookScope(APP, branch=state.branch)
-    stored = await container.playbooks.load(scope)
+        async with run_copy.opened(run.folder, container.clock) as copy:
+            stored = await copy.load(PlaybookScope(APP))
     return stored.playbook, state
 
 

@@ -3,7 +3,7 @@
 from acc_ace.core.schemas.delta import (
     MOST_SOURCES,
     UNREADABLE,
-    Branch,
+    Author,
     DeltaBatch,
     DeltaKind,
     DeltaOperation,
@@ -19,7 +19,7 @@ from acc_ace.core.schemas.delta import (
 __all__ = [
     "MOST_SOURCES",
     "UNREADABLE",
-    "Branch",
+    "Author",
     "DeltaBatch",
     "DeltaKind",
     "DeltaOperation",

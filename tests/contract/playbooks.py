@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any, Protocol
 
-from acc_ace.core.playbook.playbook_merge import Author
 from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.schemas.delta import Author
 from schemas.base import PlaybookScope
 from schemas.bullet import Bullet, Origin
 from schemas.delta import DeltaStatus

@@ -24,7 +24,7 @@ from schemas.bullet import Bullet
 from schemas.delta import DeltaStatus
 from schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from tests.contract import playbooks
-from tests.contract.playbooks import BY, SHARED
+from tests.contract.playbooks import SHARED
 from tests.contract.values import record
 from tests.fakes.clock import START, FixedClock
 
@@ -68,11 +68,6 @@ async def restore(stores: Stores, bullet: Bullet) -> None:
 
 async def hold(stores: Stores) -> None:
     await playbooks.hold(stores)
-    await settled(stores)
-
-
-async def fork(stores: Stores, scope: PlaybookScope, name: str) -> None:
-    await stores.playbooks.fork(scope, name, by=BY)
     await settled(stores)
 
 
@@ -149,15 +144,8 @@ async def test_each_playbook_has_files_of_its_own(stores: Stores, files: Path) -
     own = PlaybookScope("shop", "aiko@x")
     await add(stores, "shared")
     await add(stores, "own", scope=own)
-    await fork(stores, SHARED, "trial")
-    await fork(stores, own, "trial")
-    found = {path.name for path in (files / "current").iterdir()}
-    assert found == {"shop", "shop+aiko%40x", "shop@trial", "shop+aiko%40x@trial"}
-    await stores.playbooks.drop(SHARED._replace(branch="trial"))
-    await stores.playbooks.promote(own._replace(branch="trial"), by=BY)
-    await settled(stores)
-    for part in ("current", "deltas"):
-        assert not (files / part / "shop@trial").exists()
+    names = {path.name for path in (files / "current").iterdir()}
+    assert names == {"shop", "shop+aiko%40x"}
     assert current(files, "shop+aiko%40x").bullets[0].content == "own"
 
 
@@ -248,11 +236,9 @@ async def test_files_that_cannot_be_written_are_a_warning_and_the_commit_stands(
 
 async def test_an_erased_user_is_in_no_file(stores: Stores, files: Path) -> None:
     await add(stores, "private", scope=PlaybookScope("shop", "aiko"))
-    await fork(stores, PlaybookScope("shop", "aiko"), "trial")
     await add(stores, "kept", user="aiko")
     await archive(stores, "b-00001")
     await add(stores, "kept as well", user="aiko")
-    await fork(stores, SHARED, "trial")
     empty = (await stores.playbooks.load(SHARED)).playbook
     await commit(stores, empty, record("ADD", status=DeltaStatus.REJECTED, user="aiko"))
     assert any(b"aiko" in data or "aiko" in path for path, data in contents(files).items())
@@ -271,16 +257,13 @@ async def test_a_process_that_has_seen_no_playbook_erases_without_waiting_for_it
     stores: Stores, store_settings: Settings, files: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     await add(stores, "kept", user="aiko")
-    for branch in ("one", "two"):
-        await fork(stores, SHARED, branch)
     fresh = create_stores(store_settings, FixedClock())
     assert fresh.erasure
     tenant = Tenant("shop", "aiko")
     await fresh.erasure.erase(tenant, locked=[])
     await fresh.close()
     assert caplog.messages == []
-    for name in ("shop", "shop@one", "shop@two"):
-        assert [bullet.content for bullet in current(files, name).bullets] == ["kept"]
+    assert [bullet.content for bullet in current(files).bullets] == ["kept"]
 
 
 async def test_files_that_cannot_be_erased_are_an_error(
@@ -323,10 +306,9 @@ async def test_users_that_learn_at_once_are_all_in_the_files(
 
 def test_names_of_playbooks_are_apart_and_are_no_paths(store_settings: Settings) -> None:
     scopes = [
-        PlaybookScope(app, user, branch)
+        PlaybookScope(app, user)
         for app in ("a", "..", "a/b", "a+b", "a@b", "x" * 300, "x" * 301, "\ud83d", "アプリ" * 30)
         for user in (None, "", "b", "../b", "b@c")
-        for branch in ("", "c", "main-2")
     ]
     names = [name_of(scope) for scope in scopes]
     assert len(set(names)) == len(scopes)

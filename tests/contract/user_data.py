@@ -26,7 +26,7 @@ from config import Settings
 from schemas.base import Authority, PlaybookScope, SessionKey, Tenant
 from schemas.commit import ConstraintPin, RuleScope
 from schemas.report import TokenUse
-from tests.contract.playbooks import BY, add, commit
+from tests.contract.playbooks import add, commit
 from tests.contract.values import artifact, entry, interaction, record
 from tests.fakes import residue_postgres as postgres_residue
 from tests.fakes import residue_sqlite as sqlite_residue
@@ -173,7 +173,6 @@ async def _fill_playbook(container: Container, tenant: Tenant, lessons: int) -> 
         scope=own,
         commit_id="feedback-1",
     )
-    await container.playbooks.fork(own, "trial", by=BY)
     for number in range(lessons):
         await add(container, f"{mark('lesson')} {number}", scope=own, user=tenant.user)
     await add(container, mark("shared"), scope=PlaybookScope(tenant.app), user=tenant.user)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.core.playbook.playbook_merge import Author
 from acc_ace.core.playbook.playbook_store import PlaybookStore
+from acc_ace.core.schemas.delta import Author
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from tests.contract.values import record
 from tests.durability.opening import SCOPE, playbook_store

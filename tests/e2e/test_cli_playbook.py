@@ -143,8 +143,6 @@ def test_rollback_restores_the_content_as_a_new_version(taught: CommandLine) -> 
         (("review", "--apply", "5"), "no held operation 5"),
         (("export", "--format", "pdf"), "one of markdown, json, jsonl, ace"),
         (("import", "nowhere.md"), "cannot be read"),
-        (("show", "--branch", "none"), "none"),
-        (("show", "--branch", "a b"), "cannot name a branch"),
         (("show", "--user", "a\nb"), "--user"),
     ],
 )

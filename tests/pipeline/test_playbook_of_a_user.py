@@ -1,11 +1,11 @@
-"""What is held of a user in playbooks is exported with all branches, and erased with them."""
+"""What is held of a user in playbooks is exported, and erased with them."""
 
 from pathlib import Path
 
 from acc_ace.config import Settings
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.playbook.playbook_merge import Author
 from acc_ace.core.schemas.base import PlaybookScope, Tenant
+from acc_ace.core.schemas.delta import Author
 from tests.contract.playbooks import add
 from tests.fakes.clock import START
 from tests.pipeline.talk import Talk
@@ -15,21 +15,18 @@ OWN, SHARED = PlaybookScope(*AIKO), PlaybookScope(APP_NAME)
 BY = Author("aiko", START)
 
 
-async def test_branches_are_exported_and_erased_with_the_user(tmp_path: Path) -> None:
+async def test_what_a_user_taught_is_exported_and_erased_with_the_user(tmp_path: Path) -> None:
     talk = Talk(Settings(store="sqlite", data_dir=tmp_path / "data"))
     stores = talk.container
     try:
         await add(stores, "own", scope=OWN)
-        await stores.playbooks.fork(OWN, "trial", by=BY)
-        await add(stores, "on a branch of hers", scope=OWN._replace(branch="trial"))
         await add(stores, "of all", scope=SHARED)
-        await stores.playbooks.fork(SHARED, "common", by=Author("ben", START))
-        await add(stores, "hers", scope=SHARED._replace(branch="common"), user="aiko")
+        await add(stores, "hers", scope=SHARED, user="aiko")
 
         exported = [record async for record in talk.conversation.export(AIKO)]
 
         said = str(exported)
-        for words in ("'own'", "on a branch of hers", "'hers'"):
+        for words in ("'own'", "'hers'"):
             assert words in said
         assert "of all" not in said
         erased = await talk.conversation.erase(AIKO)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from acc_ace.conversation import APP_NAME
-from acc_ace.core.playbook.playbook_merge import Author
+from acc_ace.core.schemas.delta import Author
 from acc_ace.storage.create_stores import create_stores
 from config import Settings
 from schemas.base import PlaybookScope, Tenant
@@ -14,7 +14,6 @@ from tests.fakes.clock import START, FixedClock
 from tests.pipeline.talk import Talk
 
 MAIN = PlaybookScope(APP_NAME)
-TRIAL = MAIN._replace(branch="trial")
 BY = Author("ann", START)
 
 
@@ -31,7 +30,7 @@ async def assert_real(talk: Talk) -> int:
     return stored.version
 
 
-async def test_it_follows_another_process_through_rollback_merge_and_promotion(
+async def test_it_follows_another_process_through_rollback_merge_and_erasure(
     settings: Settings,
 ) -> None:
     talk, other = Talk(settings), create_stores(settings, FixedClock())
@@ -49,19 +48,9 @@ async def test_it_follows_another_process_through_rollback_merge_and_promotion(
         await talk.say("And again.")
         assert await assert_real(talk) == 4
 
-        await other.playbooks.fork(MAIN, "trial", by=BY)
-        await add(other, "tried", scope=TRIAL)
-        await talk.say("Still here.")
-        # What is tried on a branch is shown to nobody.
-        assert await assert_real(talk) == 4
-
-        await other.playbooks.promote(TRIAL, by=BY)
-        await talk.say("Once more.")
-        assert await assert_real(talk) == 5
-
         await other.playbooks.erase(Tenant(APP_NAME, "aiko"))
         await talk.say("The last time.")
-        assert await assert_real(talk) == 6
+        assert await assert_real(talk) == 5
         assert "aiko" not in str(await talk.session_state())
     finally:
         await other.close()

@@ -16,6 +16,7 @@ from acc_ace.adk.sessions.session_services import drop_session, erase_shared, is
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant
 from acc_ace.core.schemas.cost import DaySum
+from acc_ace.core.schemas.playbook import DeltaRecord
 from acc_ace.errors import SessionBusyError
 from acc_ace.memory.artifact_store import ArtifactListing
 from acc_ace.turn.learning_queue import LearningQueue
@@ -78,35 +79,28 @@ async def _artifacts(container: Container, tenant: Tenant) -> AsyncIterator[Reco
 
 
 async def _own_playbook(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
-    """The user's own playbook on all branches, each with its delta log.
-
-    Removed bullets are in the log.
-    """
-    for scope in await _branches(container, PlaybookScope(tenant.app, tenant.user)):
-        own = await container.playbooks.load(scope)
-        if own.version:
-            yield record("playbook", own, branch=scope.branch)
-        before: int | None = None
-        while page := await container.playbooks.deltas(scope, limit=PAGE, before=before):
-            for delta in page:
-                yield record("delta", delta, branch=scope.branch)
-            before = page[-1].seq
+    """The user's own playbook with its delta log, in which removed bullets are."""
+    scope = PlaybookScope(tenant.app, tenant.user)
+    own = await container.playbooks.load(scope)
+    if own.version:
+        yield record("playbook", own)
+    async for delta in _log(container, scope):
+        yield record("delta", delta)
 
 
 async def _lessons(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
-    """What the user's turns wrote into the app's playbook, on all branches."""
-    for scope in await _branches(container, PlaybookScope(tenant.app)):
-        before: int | None = None
-        while page := await container.playbooks.deltas(scope, limit=PAGE, before=before):
-            for delta in page:
-                if delta.user == tenant.user:
-                    yield record("lesson", delta)
-            before = page[-1].seq
+    """What the user's turns wrote into the app's playbook."""
+    async for delta in _log(container, PlaybookScope(tenant.app)):
+        if delta.user == tenant.user:
+            yield record("lesson", delta)
 
 
-async def _branches(container: Container, scope: PlaybookScope) -> list[PlaybookScope]:
-    """The main branch and all others."""
-    return [scope, *(branch.scope for branch in await container.playbooks.branches(scope))]
+async def _log(container: Container, scope: PlaybookScope) -> AsyncIterator[DeltaRecord]:
+    before: int | None = None
+    while page := await container.playbooks.deltas(scope, limit=PAGE, before=before):
+        for delta in page:
+            yield delta
+        before = page[-1].seq
 
 
 async def _learning_jobs(container: Container, tenant: Tenant) -> AsyncIterator[Record]:

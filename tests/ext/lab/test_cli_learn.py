@@ -88,13 +88,13 @@ def tickets(tmp_path: Path) -> Path:
     return path
 
 
-def playbook(data: Path, branch: str = "") -> list[tuple[Any, ...]]:
-    """What the bullets of a branch say and count; times of day apart."""
+def playbook(data: Path) -> list[tuple[Any, ...]]:
+    """What the bullets of a data directory say and count; times of day apart."""
 
     async def load() -> list[tuple[Any, ...]]:
         container = build_container(Settings(store="sqlite", data_dir=data))
         try:
-            stored = await container.playbooks.load(PlaybookScope("acc_ace", branch=branch))
+            stored = await container.playbooks.load(PlaybookScope("acc_ace"))
         finally:
             await container.close()
         return [
@@ -121,6 +121,24 @@ def test_a_model_learns_what_helps_and_it_becomes_the_playbook(
     }
     assert "epoch" in ended.err
     assert "generator gemini" in ended.err
+
+
+def test_what_is_not_promoted_can_be_read_and_imported(
+    acc_ace: CommandLine, model: FakeGemini, tickets: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended = acc_ace("learn", str(tickets), "--heldout", "0")
+    folder = re.search(r"The lessons are in (\S+)\.", ended.out)
+    assert folder, ended.out
+    assert Path(folder[1]).is_relative_to(acc_ace.data)
+    exported = tickets.with_name("learnt.json")
+    with monkeypatch.context() as patch:
+        patch.setenv("ACC_ACE_DATA_DIR", folder[1])
+        shown = acc_ace("playbook", "show")
+        acc_ace("playbook", "export", "--format", "json", "--out", str(exported))
+    assert "goes to BillingDispute" in shown.out
+    imported = acc_ace("playbook", "import", str(exported))
+    assert imported.code == 0, imported.err
+    assert len(playbook(acc_ace.data)) == len(WORDS)
 
 
 def test_where_nothing_is_learnt_without_truth_the_command_says_so(
@@ -180,11 +198,11 @@ def test_a_run_that_was_killed_goes_on_and_ends_as_an_uninterrupted_one(
     _kill_at(model, tickets, tmp_path / "killed", position=11)
     resumed = _learn(model, tickets, tmp_path / "killed", "--resume")
     assert resumed.wait(timeout=START_S) == 0
-    branch = _state(tmp_path / "whole").branch
+    run = _state(tmp_path / "whole").run
     assert _state(tmp_path / "killed").position == 0
-    expected = playbook(tmp_path / "whole", branch)
+    expected = playbook(tmp_path / "whole" / "learning" / run)
     assert expected
-    assert playbook(tmp_path / "killed", branch) == expected
+    assert playbook(tmp_path / "killed" / "learning" / run) == expected
 
 
 def _learn(model: FakeGemini, data: Path, folder: Path, *more: str) -> "subprocess.Popen[bytes]":

@@ -1,6 +1,7 @@
 """Offline learning: epochs, resuming, failures, and the held-out score that decides."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,16 +12,17 @@ from google.adk.models.llm_request import LlmRequest
 from acc_ace import Container, build_container
 from acc_ace.adk.student_models import STUDENTS, StudentModels
 from acc_ace.errors import InputError, ModelUnavailable, NotFoundError, SessionBusyError, StoreError
+from acc_ace.ext.lab import run_copy
 from acc_ace.ext.lab.learning_plan import best, order, split
 from acc_ace.ext.lab.offline_learning import PATIENCE
-from acc_ace.ext.lab.offline_run import continue_run, read_samples, started
+from acc_ace.ext.lab.offline_run import continue_run, read_samples, run_folder, started
 from acc_ace.ext.lab.run_state import HeldoutScore, RunOptions, RunState, Sample
 from config import Settings
 from schemas.base import PlaybookScope
 from schemas.bullet import Bullet
+from tests.contract.playbooks import add
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import prompt_text, read_tagged
-from tests.fakes.place import Place
 from tests.fakes.postgres_server import PostgresServer
 from tests.fakes.scripted_llm import ScriptedLlm
 
@@ -74,9 +76,15 @@ class School:
         ):
             return await continue_run(self.container, the_run, students, progress=progress)
 
-    async def bullets(self, branch: str = "") -> tuple[Bullet, ...]:
-        stored = await self.container.playbooks.load(PlaybookScope(APP, branch=branch))
-        return stored.playbook.bullets
+    async def bullets(self) -> tuple[Bullet, ...]:
+        """Those of the app."""
+        return (await self.container.playbooks.load(MAIN)).playbook.bullets
+
+    async def learnt(self, state: RunState) -> tuple[Bullet, ...]:
+        """Those of the run's own playbook."""
+        folder = run_folder(self.container, state.run)
+        async with run_copy.opened(folder, self.container.clock) as copy:
+            return (await copy.load(MAIN)).playbook.bullets
 
     def _answer(self, request: LlmRequest) -> dict[str, object]:
         inputs = read_tagged(prompt_text(request))
@@ -127,9 +135,7 @@ async def test_a_version_that_is_worse_on_held_out_samples_is_not_promoted(tmp_p
     assert [score.score for score in state.scores] == [1.0, 0.0]
     assert state.outcome == "kept"
     assert await school.bullets() == ()
-    assert [item.content for item in await school.bullets(state.branch)] == [
-        "Every gate has code 7."
-    ]
+    assert [item.content for item in await school.learnt(state)] == ["Every gate has code 7."]
 
 
 async def test_what_is_no_better_than_before_is_not_promoted(tmp_path: Path) -> None:
@@ -143,13 +149,13 @@ async def test_without_held_out_samples_nothing_is_decided(tmp_path: Path) -> No
     state = await school.learn(heldout=0.0)
     assert state.outcome == "undecided"
     assert await school.bullets() == ()
-    assert len(await school.bullets(state.branch)) == 12
+    assert len(await school.learnt(state)) == 12
 
 
 async def test_more_epochs_tag_what_the_first_one_learnt(tmp_path: Path) -> None:
     school = School(tmp_path)
     state = await school.learn(heldout=0.0, epochs=3)
-    learnt = await school.bullets(state.branch)
+    learnt = await school.learnt(state)
     assert len(learnt) == 12
     assert {bullet.helpful for bullet in learnt} == {2}
 
@@ -165,7 +171,7 @@ async def test_without_ground_truth_the_reflector_never_sees_it(
         for request in school.llm.requests_of("reflector")
     ]
     assert shown == [[{"reward": -1.0}] if feedback == "reward" else []] * 12
-    assert await school.bullets(state.branch) == ()
+    assert await school.learnt(state) == ()
     assert all(
         "target" not in prompt_text(request) for request in school.llm.requests_of("generator")
     )
@@ -233,16 +239,19 @@ async def test_a_run_that_has_begun_is_not_begun_again_unasked(tmp_path: Path) -
     assert state.outcome
 
 
-async def test_a_restart_cut_short_before_its_old_branch_is_dropped_begins_anew(
-    tmp_path: Path,
+async def test_a_restart_cut_short_before_its_old_playbook_is_deleted_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with pytest.raises(KilledError):
         await School(tmp_path).learn(heldout=0.25, epochs=2, die_after=13)
-    place = Place(Settings(store="sqlite", data_dir=tmp_path), tmp_path)
-    place.refuse_deletes("playbooks")
-    with pytest.raises(StoreError, match="refused"):
-        await School(tmp_path).learn(heldout=0.25, epochs=2, restart=True)
-    place.allow_deletes("playbooks")
+
+    def refused(folder: Path) -> None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    with monkeypatch.context() as patch:
+        patch.setattr("shutil.rmtree", refused)
+        with pytest.raises(StoreError, match="cannot be deleted"):
+            await School(tmp_path).learn(heldout=0.25, epochs=2, restart=True)
     await begins_anew(tmp_path)
 
 
@@ -265,9 +274,7 @@ async def begins_anew(folder: Path) -> None:
     state = await school.learn(heldout=0.25, epochs=2, resume=True)
     assert [score.epoch for score in school.seen[0].scores] == [0]
     assert (state.digest, state.scores) == (whole.digest, whole.scores)
-    assert await school.bullets(state.branch) == await School(folder / "whole").bullets(
-        state.branch
-    )
+    assert await school.learnt(state) == await School(folder / "whole").learnt(state)
 
 
 async def test_a_resumed_run_that_is_finished_calls_no_model(tmp_path: Path) -> None:
@@ -291,7 +298,7 @@ async def test_failures_are_counted_and_end_nothing(tmp_path: Path) -> None:
     state = await school.learn(heldout=0.0)
     assert (state.failures, state.outcome) == (4, "undecided")
     assert "away" in state.last_error
-    assert len(await school.bullets(state.branch)) == 8
+    assert len(await school.learnt(state)) == 8
 
 
 async def test_a_model_that_is_away_ends_the_run_and_no_sample_is_lost(tmp_path: Path) -> None:
@@ -321,7 +328,7 @@ async def test_scores_with_unanswered_samples_decide_nothing(tmp_path: Path) -> 
     assert state.outcome == "undecided"
 
 
-async def test_a_main_branch_that_moved_on_is_not_overwritten(tmp_path: Path) -> None:
+async def test_a_playbook_that_moved_on_is_not_overwritten(tmp_path: Path) -> None:
     school = School(tmp_path, insight="Every gate has code {truth}.")
     same = [Sample(text=f"What is the code of gate {n}?", target="2") for n in range(10)]
     with pytest.raises(KilledError):
@@ -346,14 +353,47 @@ async def test_a_run_is_done_by_one_process_at_a_time(tmp_path: Path) -> None:
             await School(tmp_path).learn(resume=True)
 
 
-async def test_a_run_whose_branch_is_gone_says_so(tmp_path: Path) -> None:
+async def test_a_run_whose_playbook_is_gone_says_so(tmp_path: Path) -> None:
     school = School(tmp_path)
     with pytest.raises(KilledError):
         await school.learn(die_after=3)
-    branch = school.seen[0].branch
-    await school.container.playbooks.drop(PlaybookScope(APP, branch=branch))
-    with pytest.raises(NotFoundError, match=branch):
+    shutil.rmtree(run_folder(school.container, school.seen[0].run))
+    with pytest.raises(NotFoundError, match="use --restart"):
         await School(tmp_path).learn(resume=True)
+
+
+async def test_what_a_run_adds_is_logged_step_by_step_and_users_stay_named(
+    tmp_path: Path,
+) -> None:
+    school = School(tmp_path, insight="Every gate has code {truth}.")
+    before = await add(school.container, "Ask before you open.", scope=MAIN, user="aiko")
+    same = [Sample(text=f"What is the code of gate {n}?", target="2") for n in range(10)]
+    state = await school.learn(same, heldout=0.3)
+    assert (state.outcome, state.promoted_version) == ("promoted", before.version + 1)
+    assert [bullet.origin and bullet.origin.user for bullet in await school.bullets()] == [
+        "aiko",
+        None,
+    ]
+    assert [bullet.origin for bullet in await school.learnt(state)] == [None, None]
+    log = await school.container.playbooks.deltas(MAIN)
+    assert [record.kind for record in reversed(log)][:3] == ["ADD", "PROMOTE", "ADD"]
+    assert {record.session for record in log[:-2]} == {f"learn-{state.run}"}
+    assert (
+        await school.container.playbooks.replay(MAIN)
+        == (await school.container.playbooks.load(MAIN)).playbook
+    )
+
+
+async def test_a_run_that_was_killed_after_it_published_publishes_once(tmp_path: Path) -> None:
+    school = School(tmp_path, insight="Every gate has code {truth}.")
+    same = [Sample(text=f"What is the code of gate {n}?", target="2") for n in range(10)]
+    done = await school.learn(same, heldout=0.3)
+    file = next((tmp_path / "learning").glob("*.json"))
+    ended = json.loads(file.read_text())
+    file.write_text(json.dumps({**ended, "outcome": "", "promoted_version": None}))
+    state = await School(tmp_path, insight="x").learn(same, heldout=0.3, resume=True)
+    assert (state.outcome, state.promoted_version) == ("promoted", done.promoted_version)
+    assert (await school.container.playbooks.load(MAIN)).version == done.promoted_version
 
 
 def test_a_question_is_never_learnt_from_and_scored_on() -> None:

@@ -9,7 +9,6 @@ import typer
 from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name, require_app
 from acc_ace.clock import SystemClock
 from acc_ace.config import Settings, load_settings
-from acc_ace.core.playbook.playbook_merge import MAIN, check_branch_name
 from acc_ace.core.playbook.playbook_service import PlaybookService
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.storage.create_stores import create_stores
@@ -19,15 +18,13 @@ User = Annotated[
     str | None,
     typer.Option("--user", help="Use this user's own playbook (default: the one chats use)."),
 ]
-Branch = Annotated[str | None, typer.Option("--branch", help="Use this branch.")]
 BulletId = Annotated[str, typer.Argument(metavar="BULLET", help="Bullet id, e.g. b-00007.")]
 
 
 class PlaybookTarget(NamedTuple):
-    """A user's own playbook or, without a user, the one that chats use; a branch, and the app."""
+    """A user's own playbook or, without a user, the one that chats use; and the app."""
 
     user: str | None = None
-    branch: str | None = None
     app: str = APP_NAME
 
 
@@ -39,12 +36,7 @@ def scope_of(place: PlaybookTarget, settings: Settings) -> PlaybookScope:
     user = place.user
     if user is None and settings.playbook_scope == "user":
         user = DEFAULT_USER
-    branch = place.branch or ""
-    if branch == MAIN:
-        branch = ""
-    if branch:
-        check_branch_name(branch)
-    return PlaybookScope(place.app, None if user is None else checked_name(user, "--user"), branch)
+    return PlaybookScope(place.app, None if user is None else checked_name(user, "--user"))
 
 
 def with_playbook(place: PlaybookTarget, work: Callable[[PlaybookService], Awaitable[T]]) -> T:

@@ -25,7 +25,6 @@ from acc_ace.cli.playbook.playbook_tables import (
     versions_view,
 )
 from acc_ace.cli.playbook.playbook_target import (
-    Branch,
     BulletId,
     Json,
     PlaybookTarget,
@@ -56,12 +55,11 @@ def show(
     version: Annotated[int | None, typer.Option(min=0, help="Show an earlier version.")] = None,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Show the playbook."""
     stored = with_playbook(
-        PlaybookTarget(user, branch, app_name),
+        PlaybookTarget(user, app_name),
         lambda service: service.store.load(service.scope, version=version),
     )
     if as_json:
@@ -79,12 +77,11 @@ def search(
     limit: _Limit = 10,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Search the bullets."""
     hits = with_playbook(
-        PlaybookTarget(user, branch, app_name), lambda service: service.search(text, limit=limit)
+        PlaybookTarget(user, app_name), lambda service: service.search(text, limit=limit)
     )
     print_items(hits, hits_view, as_json=as_json)
 
@@ -99,7 +96,6 @@ def diff(
     *,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Show what changed between two versions."""
@@ -112,7 +108,7 @@ def diff(
         document = {"from": first, "to": last, **difference.model_dump(mode="json")}
         return last, difference.lines(), json_line(document)
 
-    last, lines, line = with_playbook(PlaybookTarget(user, branch, app_name), work)
+    last, lines, line = with_playbook(PlaybookTarget(user, app_name), work)
     if as_json:
         print(line)
     else:
@@ -129,11 +125,10 @@ def history(
     ] = False,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """List the versions, newest first."""
-    place = PlaybookTarget(user, branch, app_name)
+    place = PlaybookTarget(user, app_name)
     if operations:
         records = with_playbook(
             place, lambda service: service.store.deltas(service.scope, limit=limit)
@@ -152,13 +147,10 @@ def why(
     *,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
     as_json: Json = False,
 ) -> None:
     """Show a bullet's origin and history."""
-    story = with_playbook(
-        PlaybookTarget(user, branch, app_name), lambda service: service.story(bullet)
-    )
+    story = with_playbook(PlaybookTarget(user, app_name), lambda service: service.story(bullet))
     if not as_json:
         stdout_console().print(story_view(story))
         return
@@ -176,11 +168,9 @@ def why(
 
 
 @app.command()
-def stats(
-    *, app_name: App = APP_NAME, user: User = None, branch: Branch = None, as_json: Json = False
-) -> None:
+def stats(*, app_name: App = APP_NAME, user: User = None, as_json: Json = False) -> None:
     """Show counts of bullets by section, tags, files and pending changes, and sizes."""
-    settings, target = load_settings(), PlaybookTarget(user, branch, app_name)
+    settings, target = load_settings(), PlaybookTarget(user, app_name)
 
     async def work(service: PlaybookService) -> tuple[StoredPlaybook, int, Sequence[DeltaRecord]]:
         stored = await service.store.load(service.scope)
@@ -227,13 +217,12 @@ def export(
     out: Annotated[Path | None, typer.Option(help="New file to write (default: stdout).")] = None,
     app_name: App = APP_NAME,
     user: User = None,
-    branch: Branch = None,
 ) -> None:
     """Export the playbook. Markdown, JSON and JSONL can be imported without loss."""
     if form not in set(Form):
         raise InputError(f"--format is one of {', '.join(Form)}, not {form[:40]!r}")
     stored = with_playbook(
-        PlaybookTarget(user, branch, app_name), lambda service: service.store.load(service.scope)
+        PlaybookTarget(user, app_name), lambda service: service.store.load(service.scope)
     )
     text = write(stored.playbook, Form(form))
     if out is None:

@@ -4,12 +4,12 @@ The log is event-sourced: replaying its applied records gives the playbook.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from acc_ace.core.schemas.bullet import Bullet, id_number
-from acc_ace.core.schemas.delta import DeltaKind, DeltaStatus
+from acc_ace.core.schemas.delta import Author, DeltaKind, DeltaStatus
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import ConflictError, NotFoundError, PlaybookError
 
@@ -131,3 +131,71 @@ def _apply(record: DeltaRecord, bullets: dict[str, Bullet], next_id: int) -> int
 
 def _by_id(playbook: Playbook) -> dict[str, Bullet]:
     return {bullet.id: bullet for bullet in playbook.bullets}
+
+
+class Change(NamedTuple):
+    """A playbook and the records that produce it."""
+
+    playbook: Playbook
+    records: list[DeltaRecord]
+
+
+Fates = Mapping[str, DeltaRecord]
+"""By bullet id, the record that removed, archived or merged the bullet."""
+
+
+def rolled_back(current: Playbook, target: StoredPlaybook, *, by: Author, fates: Fates) -> Change:
+    """Replace the content of `current` by that of an earlier version.
+
+    `fates` are those of the bullets that the target no longer had.
+    """
+    template = record_of_all(DeltaKind.ROLLBACK, f"version {target.version}", by)
+    return _replaced(current, target.playbook, template, fates)
+
+
+def _replaced(current: Playbook, target: Playbook, template: DeltaRecord, fates: Fates) -> Change:
+    """Replace the bullets of `current` by exactly those of `target`, in its order.
+
+    `template` is the record of the whole change and the template for those of the bullets. For a
+    bullet that leaves, `fates` says whether it was archived or merged into another.
+    """
+    result = target.model_copy(update={"next_id": max(current.next_id, target.next_id)})
+    before = {bullet.id: bullet for bullet in current.bullets}
+    after = {bullet.id for bullet in target.bullets}
+    records = [template]
+    records += [
+        _left(template, bullet, fates.get(bullet.id))
+        for bullet in current.bullets
+        if bullet.id not in after
+    ]
+    records += [
+        _about(template, bullet.id, before=before.get(bullet.id), after=bullet)
+        for bullet in target.bullets
+        if before.get(bullet.id) != bullet
+    ]
+    return Change(result, records)
+
+
+def record_of_all(kind: DeltaKind, reason: str, by: Author) -> DeltaRecord:
+    """The record of a change of the whole playbook."""
+    return DeltaRecord(
+        kind=kind,
+        bullet_id=None,
+        status=DeltaStatus.APPLIED,
+        reason=reason,
+        user=by.user,
+        created_at=by.at,
+    )
+
+
+def _left(template: DeltaRecord, bullet: Bullet, fate: DeltaRecord | None) -> DeltaRecord:
+    record = _about(template, bullet.id, before=bullet)
+    if fate is None:
+        return record
+    if archives(fate):
+        return record.model_copy(update={"kind": DeltaKind.ARCHIVE, "reason": fate.reason})
+    return record.model_copy(update={"merged_into": fate.merged_into})
+
+
+def _about(template: DeltaRecord, bullet_id: str, **fields: object) -> DeltaRecord:
+    return template.model_copy(update={"bullet_id": bullet_id, "reason": "ok", **fields})

@@ -22,12 +22,12 @@ from acc_ace.core.playbook.bullet_lookup import (
 from acc_ace.core.playbook.curation.curation_record import OK, rejected
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate
 from acc_ace.core.playbook.manual_edit import Edit, check_budgets, check_edit, edited
-from acc_ace.core.playbook.playbook_merge import Author, PlaybookDiff, diff_playbooks
+from acc_ace.core.playbook.playbook_diff import PlaybookDiff, diff_playbooks
 from acc_ace.core.playbook.playbook_store import PlaybookStore
 from acc_ace.core.playbook.refine.refinement import room_maker
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.bullet import Bullet, clean_id
-from acc_ace.core.schemas.delta import DeltaBatch, DeltaKind, DeltaResult, DeltaStatus
+from acc_ace.core.schemas.delta import Author, DeltaBatch, DeltaKind, DeltaResult, DeltaStatus
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.core.schemas.report import ReportedDeparture

@@ -7,17 +7,15 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from acc_ace.core.playbook.playbook_merge import Author
 from acc_ace.core.schemas.base import PlaybookScope, Tenant
-from acc_ace.core.schemas.delta import Branch, PlaybookVersion
+from acc_ace.core.schemas.delta import Author, PlaybookVersion
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 
 
 class PlaybookReader(Protocol):
     """Read playbooks and their history. Pages are newest first, at most `limit`.
 
-    Raises StoreError when the store cannot be read, CorruptStoreError naming a damaged row,
-    NotFoundError for a branch that does not exist.
+    Raises StoreError when the store cannot be read, CorruptStoreError naming a damaged row.
     """
 
     async def load(self, scope: PlaybookScope, *, version: int | None = None) -> StoredPlaybook:
@@ -72,10 +70,6 @@ class PlaybookReader(Protocol):
         """
         ...
 
-    async def branches(self, scope: PlaybookScope) -> Sequence[Branch]:
-        """Return the branches other than main, by name."""
-        ...
-
 
 class PlaybookStore(PlaybookReader, Protocol):
     """Store playbooks. Every change is atomic.
@@ -112,30 +106,6 @@ class PlaybookStore(PlaybookReader, Protocol):
         """
         ...
 
-    async def fork(
-        self, scope: PlaybookScope, branch: str, *, by: Author, version: int | None = None
-    ) -> StoredPlaybook:
-        """Create a branch from a version of another one (default: the current one).
-
-        Raises InputError for an invalid name or too many branches, ConflictError when the branch
-        exists.
-        """
-        ...
-
-    async def promote(
-        self, scope: PlaybookScope, *, by: Author, expected_version: int | None = None
-    ) -> StoredPlaybook:
-        """Replace main's bullets with a branch's; the branch is kept.
-
-        `expected_version` is that of main; it defaults to the branch's fork point.
-        Raises InputError when the scope is the main branch, ConflictError when main has changed.
-        """
-        ...
-
-    async def drop(self, scope: PlaybookScope) -> None:
-        """Delete a branch and its log. Raises InputError for main."""
-        ...
-
     async def erase(self, tenant: Tenant) -> int:
         """Delete the user's playbooks and their provenance in shared ones; return the row count."""
         ...
@@ -150,10 +120,6 @@ class PlaybookObserver(Protocol):
 
     def changed(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         """A playbook has changed. Never raises."""
-        ...
-
-    async def dropped(self, scope: PlaybookScope) -> None:
-        """A branch was deleted. Never raises."""
         ...
 
     async def settle(self) -> None:

@@ -67,7 +67,7 @@ def stored(version: int, playbook: Playbook) -> StoredPlaybook:
 
 
 def playbook_digest(playbook: Playbook) -> str:
-    """SHA-256 of the whole canonical JSON: the digest of releases before branches."""
+    """SHA-256 of the whole canonical JSON: the digest of the first programs."""
     return hashlib.sha256(playbook.dumps().encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -97,18 +97,12 @@ def without_origin(bullet: Bullet, user: str) -> Bullet:
     return bullet.model_copy(update={"origin": None})
 
 
-def check_playbook_version(
-    scope: PlaybookScope,
-    current: int,
-    expected: int,
-    *,
-    advice: str = "load it and apply the operations again",
-) -> None:
-    """Raise ConflictError, ending with the advice, unless current is the expected version."""
+def check_playbook_version(scope: PlaybookScope, current: int, expected: int) -> None:
+    """Raise ConflictError unless current is the expected version."""
     if current != expected:
         raise ConflictError(
             f"playbook of {named(scope)} is at version {current}, not {expected}: another commit "
-            f"came first; {advice}"
+            "came first; load it and apply the operations again"
         )
 
 
@@ -121,7 +115,6 @@ def check_known_version(scope: PlaybookScope, current: int, version: int) -> Non
 
 
 def named(scope: PlaybookScope) -> str:
-    """The playbook's app, user and branch for messages."""
+    """The playbook's app and user for messages."""
     user = f", user {scope.user!r}" if scope.user is not None else ""
-    branch = f", branch {scope.branch!r}" if scope.branch else ""
-    return f"app {scope.app!r}{user}{branch}"
+    return f"app {scope.app!r}{user}"

@@ -164,8 +164,7 @@ class SessionKey(NamedTuple):
 
 
 class PlaybookScope(NamedTuple):
-    """Owner and branch of a playbook: the app's (user is None) or a user's; '' is main."""
+    """Owner of a playbook: the app (user is None) or a user."""
 
     app: str
     user: str | None = None
-    branch: str = ""

@@ -6,7 +6,7 @@ from typing import Final, Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
-from acc_ace.core.schemas.base import EntryReply, PlaybookScope, ReplyHints, ReplyValue, Value
+from acc_ace.core.schemas.base import EntryReply, ReplyHints, ReplyValue, Value
 
 UNREADABLE: Final = "UNREADABLE"
 """Stands for the type of an operation that is none of the four."""
@@ -41,7 +41,7 @@ class DeltaKind(StrEnum):
     EDIT = "EDIT"
     IMPORT = "IMPORT"
     ROLLBACK = "ROLLBACK"
-    FORK = "FORK"
+    FORK = "FORK"  # Of earlier programs.
     PROMOTE = "PROMOTE"
     ERASE = "ERASE"
     UNREADABLE = "UNREADABLE"
@@ -124,6 +124,13 @@ class DeltaResult(Value):
     reason: str = Field(description="'ok', or the reason code of why it was not applied.")
 
 
+class Author(NamedTuple):
+    """The author and time of a manual change."""
+
+    user: str
+    at: datetime
+
+
 class PlaybookVersion(Value):
     """One version of a playbook, without its bullets."""
 
@@ -134,19 +141,6 @@ class PlaybookVersion(Value):
     at: datetime = Field(description="When its last record was made.")
     bullets: int | None = Field(description="How many bullets it has; None as above.")
     counts: dict[str, int] = Field(description="Applied records that led to it, by kind.")
-
-
-class Branch(Value):
-    """A branch: an independent copy of a playbook version."""
-
-    scope: PlaybookScope
-    version: int = Field(ge=0, description="Its current version, counted from its own beginning.")
-    digest: str
-    bullets: int
-    parent: str | None = Field(
-        description="The branch it was forked from, '' is the main one; None if that is gone."
-    )
-    parent_version: int
 
 
 class RefineStep(Value):

@@ -13,7 +13,7 @@ from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError
-from acc_ace.ext.lab.offline_run import continue_run, read_samples, started
+from acc_ace.ext.lab.offline_run import continue_run, read_samples, run_folder, started
 from acc_ace.ext.lab.recall.scoring import Score, bench_recall, table
 from acc_ace.ext.lab.run_state import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
 
@@ -77,7 +77,7 @@ def run_learn(
     if as_json:
         print(json_line(state.model_dump(mode="json")))
     else:
-        print(summary(state))
+        print(summary(state, run_folder(container, state.run)))
     return ExitCode.FAILED if state.outcome == "conflict" else ExitCode.OK
 
 
@@ -118,10 +118,10 @@ def position(state: RunState) -> str:
     return f"{reported}, {state.calls} model calls, {state.failures} failures"
 
 
-def summary(state: RunState) -> str:
+def summary(state: RunState, folder: Path) -> str:
     """The result of a run, in a few lines."""
     lines = [_score_line(score) for score in state.scores if score.samples]
-    lines.append(_OUTCOMES[state.outcome].format(state=state))
+    lines.append(_OUTCOMES[state.outcome].format(state=state, folder=folder))
     lines.append(
         f"{state.calls} model calls, about {state.tokens:,} tokens, {state.failures} failures"
         + (f"; the last one: {state.last_error}" if state.last_error else "")
@@ -131,14 +131,13 @@ def summary(state: RunState) -> str:
 
 _OUTCOMES = {
     "": "The run is incomplete.",
-    "promoted": "Version {state.promoted_version} is now current: branch "
-    "{state.branch} scored better.",
+    "promoted": "Version {state.promoted_version} is now current: it scored better.",
     "kept": "The playbook stays at version {state.base_version}: no learned version scored "
-    "better. The lessons are on branch {state.branch}.",
+    "better. The lessons are in {folder}.",
     "undecided": "The playbook stays at version {state.base_version}: there is no held-out score "
-    "to compare. The lessons are on branch {state.branch}.",
+    "to compare. The lessons are in {folder}.",
     "conflict": "The playbook changed during the run, so nothing was promoted. The lessons are "
-    "on branch {state.branch}.",
+    "in {folder}.",
 }
 
 

@@ -1,8 +1,8 @@
 """Learn from a data set in several epochs and promote the best version (ACE, offline).
 
-A run learns on a branch, so concurrent turns do not see its changes. The held-out samples are
-answered before the first epoch and after each one. The best version is promoted; if none beats
-the starting version, the playbook is unchanged.
+A run learns into a copy of the playbook, which turns do not see. The held-out samples are answered
+before the first epoch and after each one. The best version is promoted: what led to it is added to
+the playbook. If none beats the starting version, or the playbook has changed meanwhile, nothing is.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from acc_ace.adk.student_models import Students
 from acc_ace.clock import Clock
-from acc_ace.core.playbook.playbook_merge import Author
 from acc_ace.core.playbook.playbook_store import IdempotentCommit, PlaybookStore
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.interaction import GeneratorOutput
@@ -20,6 +19,7 @@ from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.core.text.answer_scoring import score_answer
 from acc_ace.errors import ConflictError, InputError, ModelUnavailable
 from acc_ace.ext.lab.learning_plan import ALONE, Split, best, order, predict, question
+from acc_ace.ext.lab.run_copy import learnt
 from acc_ace.ext.lab.run_state import FeedbackMode, HeldoutScore, RunState, Sample
 from acc_ace.turn.learning_step import LearningResult, TurnOutcome, curation_context, learn
 from acc_ace.turn.structured_call import StructuredResult
@@ -33,10 +33,13 @@ Save = Callable[[RunState], None]
 
 @dataclass(frozen=True)
 class OfflineLearner:
-    """Runs or resumes offline learning. One writer for each branch."""
+    """Runs or resumes offline learning, as the one writer of its copy."""
 
     students: Students
+    copy: PlaybookStore
+    """The run's own playbook; its first version is the one that the run started from."""
     store: PlaybookStore
+    """What the best version is published to."""
     clock: Clock
     limits: Limits
     save: Save
@@ -82,7 +85,7 @@ class OfflineLearner:
         """Answer a sample and learn from it, in one idempotent commit."""
         if position == 0:
             state = _with(state, score_sum=0.0, scored=0)
-        stored = await self.store.load(_scope(state))
+        stored = await self.copy.load(_scope(state))
         reply = await self._answer(sample, stored)
         state = _counted(state, reply)
         if reply.value is None:
@@ -105,14 +108,14 @@ class OfflineLearner:
     async def _learn(self, state: RunState, outcome: TurnOutcome) -> LearningResult:
         return await learn(
             outcome,
-            store=self.store,
+            store=self.copy,
             scope=_scope(state),
             roles=self.students.roles,
             context=curation_context(
-                outcome, self.limits, at=self.clock.now(), user="", session=state.branch
+                outcome, self.limits, at=self.clock.now(), user="", session=state.name
             ),
             max_rounds=self.max_rounds,
-            once=IdempotentCommit(f"{state.branch}:{outcome.state.turn}"),
+            once=IdempotentCommit(f"{state.name}:{outcome.state.turn}"),
         )
 
     async def _answer(
@@ -131,9 +134,7 @@ class OfflineLearner:
 
     async def _score(self, state: RunState, heldout: tuple[Sample, ...]) -> RunState:
         """Score the current playbook on the held-out samples."""
-        scope = _scope(state) if state.epoch else _main(state)
-        version = None if state.epoch else state.base_version
-        stored = await self.store.load(scope, version=version)
+        stored = await self.copy.load(_scope(state))
         scores: list[float] = []
         for sample in heldout:
             reply = await self._answer(sample, stored)
@@ -152,34 +153,33 @@ class OfflineLearner:
         return _with(state, scores=(*state.scores, score))
 
     async def _decide(self, state: RunState) -> RunState:
-        """Promote the best version, or keep the current one. Raises StoreError."""
-        stored = await self.store.load(_scope(state))
+        """Publish the best version, or keep the current one. Raises StoreError."""
+        stored = await self.copy.load(_scope(state))
         state = _with(state, digest=stored.digest)
         winner = best(state.scores)
         if winner is None:
             return _with(state, outcome="undecided")
         if winner.epoch == 0:
             return _with(state, outcome="kept")
-        return await self._promote(state, winner.version)
+        return await self._publish(state, winner.version)
 
-    async def _promote(self, state: RunState, version: int) -> RunState:
-        """Promote a version of the branch, unless main has changed since the run started."""
-        by = Author("", self.clock.now())
-        stored = await self.store.load(_scope(state))
-        if version != stored.version:
-            stored = await self.store.rollback(
-                _scope(state), version, expected_version=stored.version, by=by
-            )
+    async def _publish(self, state: RunState, version: int) -> RunState:
+        """Add what led to a version to the playbook, unless that has changed meanwhile."""
+        scope = _scope(state)
+        current = await self.store.load(scope, version=state.base_version)
+        change = await learnt(self.copy, scope, current.playbook, version, at=self.clock.now())
         try:
-            promoted = await self.store.promote(
-                _scope(state), by=by, expected_version=state.base_version
+            published = await self.store.commit(
+                scope,
+                change.playbook,
+                change.records,
+                expected_version=state.base_version,
+                # This run itself may have published it and been killed before noting so.
+                commit_id=f"{state.name}:{state.base_version}",
             )
         except ConflictError as error:
-            promoted = await self.store.load(_main(state))
-            # This run itself may have promoted it and been killed before saving the outcome.
-            if promoted.digest != stored.digest:
-                return _with(state, outcome="conflict", last_error=str(error))
-        return _with(state, outcome="promoted", promoted_version=promoted.version)
+            return _with(state, outcome="conflict", last_error=str(error))
+        return _with(state, outcome="promoted", promoted_version=published.version)
 
 
 class _Watch:
@@ -197,10 +197,6 @@ class _Watch:
 
 
 def _scope(state: RunState) -> PlaybookScope:
-    return PlaybookScope(state.options.app, branch=state.branch)
-
-
-def _main(state: RunState) -> PlaybookScope:
     return PlaybookScope(state.options.app)
 
 

@@ -14,15 +14,14 @@ from pydantic import ValidationError
 
 from acc_ace.adk.student_models import Students
 from acc_ace.container import Container
-from acc_ace.core.playbook.playbook_merge import Author
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey
 from acc_ace.errors import (
     CorruptStoreError,
     InputError,
-    NotFoundError,
     SessionBusyError,
     StoreError,
 )
+from acc_ace.ext.lab import run_copy
 from acc_ace.ext.lab.learning_plan import Split, run_name, split
 from acc_ace.ext.lab.offline_learning import OfflineLearner
 from acc_ace.ext.lab.run_state import RunOptions, RunState, Sample
@@ -75,12 +74,19 @@ class RunFile:
             raise StoreError(f"{self.path} cannot be deleted: {error.strerror}") from error
 
 
+def run_folder(container: Container, run: str) -> Path:
+    """The folder of a run's own playbook."""
+    return container.settings.data_dir / _FOLDER / run
+
+
 class StartedRun(NamedTuple):
-    """A run's state, its samples and its checkpoint file."""
+    """A run's state, its samples, its checkpoint file and its folder."""
 
     state: RunState
     parts: Split
     file: RunFile
+    folder: Path
+    """Where its own playbook is."""
 
 
 @asynccontextmanager
@@ -94,18 +100,18 @@ async def started(
 ) -> AsyncIterator[StartedRun]:
     """Open the run of these options and samples, under a lock against other processes.
 
-    Without `resume` a run that has already started is refused; `restart` deletes its branch and
-    starts over. Raises InputError, SessionBusyError while another process has the lock,
+    Without `resume` a run that has already started is refused; `restart` deletes its playbook
+    and starts over. Raises InputError, SessionBusyError while another process has the lock,
     ConflictError or StoreError.
     """
-    branch = f"learn-{run_name(samples, options)}"
+    name = f"learn-{run_name(samples, options)}"
     async with AsyncExitStack() as stack:
         try:
-            key = SessionKey(options.app, "", branch)
+            key = SessionKey(options.app, "", name)
             await stack.enter_async_context(container.lock.hold(key, wait_s=_WAIT_S))
         except SessionBusyError as error:
             raise SessionBusyError(
-                f"another process is doing the run {branch}; wait for it"
+                f"another process is doing the run {name}; wait for it"
             ) from error
         yield await _begin(container, samples, options, resume=resume, restart=restart)
 
@@ -130,21 +136,25 @@ async def _begin(
             "cannot be scored; use --heldout 0 to learn without a score"
         )
     name = run_name(samples, options)
-    file = RunFile(container.settings.data_dir, name)
+    file, folder = RunFile(container.settings.data_dir, name), run_folder(container, name)
     state = file.load()
     if state is not None and restart:
-        # Before the branch: after a crash the run starts over, and no old state is paired with
-        # a new branch.
+        # Before the playbook: after a crash the run starts over, and no old state is paired with
+        # a new playbook.
         file.delete()
         state = None
     if state is None:
-        return StartedRun(await _fork(container, name, options, parts, file), parts, file)
+        state = await _begin_anew(container, name, options, parts, folder)
+        file.save(state)
+        return StartedRun(state, parts, file, folder)
     if not resume:
         raise InputError(
             f"this run has already started ({position_text(state)}); "
             "use --resume to continue, or --restart to start over"
         )
-    return StartedRun(state, parts, file)
+    if not state.outcome:
+        await run_copy.check(folder, PlaybookScope(options.app), container.clock)
+    return StartedRun(state, parts, file, folder)
 
 
 async def continue_run(
@@ -160,15 +170,17 @@ async def continue_run(
         run.file.save(state)
         progress(state)
 
-    learner = OfflineLearner(
-        students=students,
-        store=container.playbooks,
-        clock=container.clock,
-        limits=container.settings.limits,
-        save=save,
-        max_rounds=container.settings.reflector_max_rounds,
-    )
-    return await learner.run(run.state, run.parts)
+    async with run_copy.opened(run.folder, container.clock) as copy:
+        learner = OfflineLearner(
+            students=students,
+            copy=copy,
+            store=container.playbooks,
+            clock=container.clock,
+            limits=container.settings.limits,
+            save=save,
+            max_rounds=container.settings.reflector_max_rounds,
+        )
+        return await learner.run(run.state, run.parts)
 
 
 def position_text(state: RunState) -> str:
@@ -178,33 +190,21 @@ def position_text(state: RunState) -> str:
     return f"epoch {state.epoch + 1} of {state.options.epochs}, {state.position} of {state.train}"
 
 
-async def _fork(
-    container: Container, name: str, options: RunOptions, parts: Split, file: RunFile
+async def _begin_anew(
+    container: Container, name: str, options: RunOptions, parts: Split, folder: Path
 ) -> RunState:
-    main = PlaybookScope(options.app)
-    stored = await container.playbooks.load(main)
-    state = RunState(
+    """The state of a run that has a copy of the playbook, and nothing learnt."""
+    scope = PlaybookScope(options.app)
+    stored = await container.playbooks.load(scope)
+    # What a restarted run left, or one killed between its first two steps, is deleted.
+    await run_copy.begin(folder, scope, stored, container.clock)
+    return RunState(
         run=name,
-        branch=f"learn-{name}",
         base_version=stored.version,
         options=options,
         train=len(parts.train),
         heldout=len(parts.heldout),
     )
-    # Left over from a restarted run, or from one killed between its first two steps.
-    await _drop(container, state)
-    by = Author("", container.clock.now())
-    await container.playbooks.fork(main, state.branch, by=by, version=stored.version)
-    file.save(state)
-    return state
-
-
-async def _drop(container: Container, state: RunState) -> None:
-    scope = PlaybookScope(state.options.app, branch=state.branch)
-    try:
-        await container.playbooks.drop(scope)
-    except NotFoundError:
-        return  # Already deleted.
 
 
 MAX_SAMPLES = 100_000

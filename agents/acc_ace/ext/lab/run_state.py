@@ -31,7 +31,7 @@ class HeldoutScore(Value):
     """Score of a playbook version on the held-out samples."""
 
     epoch: int = Field(ge=0, description="Epochs before; 0 for the initial playbook.")
-    version: int = Field(ge=0, description="On the branch; for epoch 0 on the main branch.")
+    version: int = Field(ge=0, description="Of the run's own playbook.")
     score: float = Field(ge=0, le=1, description="Mean over the answered samples.")
     answered: int = Field(ge=0)
     samples: int = Field(ge=0)
@@ -41,8 +41,7 @@ class RunState(StoredValue):
     """Progress of a run, saved after every sample so that it can be resumed."""
 
     run: str = Field(description="Names the run: a digest of its options and samples.")
-    branch: str = Field(description="Branch of the playbook that it learns on.")
-    base_version: int = Field(ge=0, description="Version of the main branch that it started from.")
+    base_version: int = Field(ge=0, description="Version of the playbook that it started from.")
     options: RunOptions
     train: int = Field(ge=0, description="Training samples per epoch.")
     heldout: int = Field(ge=0, description="Samples that versions are scored on.")
@@ -58,9 +57,14 @@ class RunState(StoredValue):
     outcome: Literal["", "promoted", "kept", "undecided", "conflict"] = Field(
         default="",
         description="'' while it runs; then whether a version was promoted, the old one was kept, "
-        "nothing could be decided without held-out scores, or the main branch had moved on.",
+        "nothing could be decided without held-out scores, or the playbook had changed meanwhile.",
     )
     promoted_version: int | None = Field(
-        default=None, description="Version of the main branch that it led to."
+        default=None, description="Version of the playbook that it led to."
     )
-    digest: str = Field(default="", description="Digest of the branch at the end.")
+    digest: str = Field(default="", description="Digest of the run's own playbook at the end.")
+
+    @property
+    def name(self) -> str:
+        """Names the run in the log of the playbook."""
+        return f"learn-{self.run}"

@@ -24,10 +24,9 @@ _MAX_PART = 72
 
 
 def name_of(scope: PlaybookScope) -> str:
-    """'app', 'app+user', 'app@branch' or 'app+user@branch', each part escaped."""
+    """'app' or 'app+user', each part escaped."""
     user = "" if scope.user is None else f"+{part(scope.user)}"
-    branch = f"@{part(scope.branch)}" if scope.branch else ""
-    return f"{part(scope.app)}{user}{branch}"
+    return f"{part(scope.app)}{user}"
 
 
 def directories_of(root: Path, tenant: Tenant) -> list[str]:

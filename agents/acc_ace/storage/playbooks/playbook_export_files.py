@@ -5,7 +5,7 @@
     playbook/archive/NAME/bullets.jsonl                 archived bullets, newest first
     playbook/archive/NAME/sections.md                   sections beyond the newest ones
 
-NAME is the app, with '+user' for a user's own playbook and '@branch' for a branch. Files are
+NAME is the app, with '+user' for a user's own playbook. Files are
 written in the background, debounced over commits, and when the store is closed. Each is written to
 a temporary file and renamed, `playbook.json` last, so readers see whole files. After a crash, the
 next process that reads the playbook catches up.
@@ -107,18 +107,6 @@ class PlaybookFiles:
         if not self._is_writing():
             self._closing = asyncio.Event()
             self._writing = asyncio.create_task(self._write_later())
-
-    async def dropped(self, scope: PlaybookScope) -> None:
-        """Remove the files of a branch."""
-        self._seen.pop(scope, None)
-        self._due.pop(scope, None)
-        try:
-            await asyncio.to_thread(self._remove, scope)
-        except (AccAceError, OSError) as error:
-            _log.warning(
-                "playbook_files_left directory=%s playbook=%s: %s",
-                *(self._root, name_of(scope), error),
-            )
 
     async def settle(self) -> None:
         """Write all due files now."""

@@ -1,4 +1,4 @@
-"""The rows of a playbook's delta log, of its versions and of its branches."""
+"""The rows of a playbook's delta log, and of its versions."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,15 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from acc_ace.core.playbook.delta_log import Entry, not_pending
-from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.delta import Branch, PlaybookVersion
+from acc_ace.core.schemas.delta import PlaybookVersion
 from acc_ace.core.schemas.playbook import DeltaRecord
 from acc_ace.errors import CorruptStoreError
 from acc_ace.storage.playbooks.playbook_rows import (
     NEWEST,
     Head,
-    columns,
-    head_of,
     page_size,
 )
 from acc_ace.storage.sql_rows import Rows, decode, encode, problem_of
@@ -156,52 +153,6 @@ def _decide(rows: Rows, playbook_id: int, seq: int) -> None:
     raise not_pending(seq, was_held=bool(records))
 
 
-_MAX_PARENTS = 32
-"""Maximum depth of branches through which an id is resolved."""
-
-
-def read_branches(rows: Rows, scope: PlaybookScope) -> list[Branch]:
-    """The branches besides the main one, by name."""
-    records = rows.all(
-        "SELECT b.branch, b.version, b.digest, p.branch, b.parent_version, "
-        "(SELECT count(*) FROM playbook_bullets WHERE playbook = b.id) "
-        "FROM playbooks b LEFT JOIN playbooks p ON p.id = b.parent "
-        "WHERE b.app = ? AND b.shared = ? AND b.user_id = ? AND b.branch <> '' ORDER BY b.branch",
-        columns(scope)[:3],
-    )
-    return [
-        Branch(
-            scope=scope._replace(branch=name),
-            version=version,
-            digest=digest,
-            bullets=bullets,
-            parent=parent,
-            parent_version=parent_version or 0,
-        )
-        for name, version, digest, parent, parent_version, bullets in records
-    ]
-
-
-def count_branches(rows: Rows, scope: PlaybookScope) -> int:
-    """The number of branches besides the main one."""
-    records = rows.all(
-        "SELECT count(*) FROM playbooks WHERE app = ? AND shared = ? AND user_id = ? "
-        "AND branch <> ''",
-        columns(scope)[:3],
-    )
-    return int(records[0][0])
-
-
-def delete_branch(rows: Rows, scope: PlaybookScope) -> bool:
-    """Delete a playbook with all of its rows; return whether it existed."""
-    return bool(
-        rows.run(
-            "DELETE FROM playbooks WHERE app = ? AND shared = ? AND user_id = ? AND branch = ?",
-            columns(scope),
-        )
-    )
-
-
 def read_fates(
     rows: Rows, playbook_id: int, bullet_ids: Sequence[str], *, upto: int
 ) -> dict[str, DeltaRecord]:
@@ -217,23 +168,12 @@ def read_fates(
     return fates
 
 
-def read_redirect(rows: Rows, head: Head, bullet_id: str) -> str | None:
-    """The bullet that a removed one was merged into, if its newest record is a merge.
-
-    A branch has the records since its fork; older ones are in its parent.
-    """
-    upto = head.version
-    for _ in range(_MAX_PARENTS):
-        records = rows.all(
-            "SELECT merged_into FROM playbook_deltas WHERE playbook = ? AND bullet_id = ? "
-            "AND status = 'applied' AND version <= ? ORDER BY seq DESC LIMIT 1",
-            (head.id, bullet_id, upto),
-        )
-        if records:
-            merged_into: str | None = records[0][0]
-            return merged_into
-        if head.parent is None:
-            return None
-        upto = head.parent_version or 0
-        head = head_of(rows, head.parent)
-    return None
+def read_redirect(rows: Rows, playbook_id: int, bullet_id: str) -> str | None:
+    """The bullet that a removed one was merged into, if its newest record is a merge."""
+    fate = rows.one(
+        "SELECT merged_into FROM playbook_deltas WHERE playbook = ? AND bullet_id = ? "
+        "AND status = 'applied' ORDER BY seq DESC LIMIT 1",
+        (playbook_id, bullet_id),
+    )
+    merged_into: str | None = fate[0] if fate else None
+    return merged_into

@@ -14,9 +14,7 @@ from acc_ace.storage.tenant_rows import tenant_number
 NEWEST = 2**62
 """Above every seq and version."""
 
-_HEAD = (
-    "id, version, next_id, digest, last_seq, last_position, parent, parent_version FROM playbooks"
-)
+_HEAD = "id, version, next_id, digest, last_seq, last_position FROM playbooks"
 _INSERT_BULLET = (
     "INSERT INTO playbook_bullets (playbook, bullet_id, position, body) VALUES (?, ?, ?, ?)"
 )
@@ -31,8 +29,6 @@ class Head(NamedTuple):
     digest: str = ""
     last_seq: int = 0
     last_position: int = 0
-    parent: int | None = None
-    parent_version: int | None = None
 
 
 class Snapshot(NamedTuple):
@@ -42,17 +38,17 @@ class Snapshot(NamedTuple):
     playbook: Playbook
 
 
-def columns(scope: PlaybookScope) -> tuple[str, bool, str, str]:
-    """The scope as columns app, shared, user_id and branch."""
-    return scope.app, scope.user is None, scope.user or "", scope.branch
+def _columns(scope: PlaybookScope) -> tuple[str, bool, str]:
+    """The scope as columns app, shared and user_id."""
+    return scope.app, scope.user is None, scope.user or ""
 
 
 def find_head(rows: Rows, scope: PlaybookScope, *, lock: bool = False) -> Head:
     """The row of the playbook, or the empty head before the first commit."""
     records = rows.all(
-        f"SELECT {_HEAD} WHERE app = ? AND shared = ? AND user_id = ? AND branch = ?"
+        f"SELECT {_HEAD} WHERE app = ? AND shared = ? AND user_id = ? AND branch = ''"
         + (rows.lock if lock else ""),
-        columns(scope),
+        _columns(scope),
     )
     return Head(*records[0]) if records else Head()
 
@@ -64,17 +60,14 @@ def head_of(rows: Rows, playbook_id: int, *, lock: bool = False) -> Head:
     return Head(*records[0]) if records else Head()
 
 
-def create_head(rows: Rows, scope: PlaybookScope, parent: Head | None) -> Head:
-    """Insert an empty playbook, forked from `parent` if there is one."""
+def create_head(rows: Rows, scope: PlaybookScope) -> Head:
+    """Insert an empty playbook."""
     rows.run(
         "INSERT INTO playbooks (tenant, app, shared, user_id, branch, version, next_id, digest, "
-        "last_seq, last_position, parent, parent_version) "
-        "VALUES (?, ?, ?, ?, ?, 0, 1, '', 0, 0, ?, ?)",
+        "last_seq, last_position) VALUES (?, ?, ?, ?, '', 0, 1, '', 0, 0)",
         (
             None if scope.user is None else tenant_number(rows, Tenant(scope.app, scope.user)),
-            *columns(scope),
-            parent.id if parent else None,
-            parent.version if parent else None,
+            *_columns(scope),
         ),
     )
     return find_head(rows, scope)

@@ -9,37 +9,24 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from acc_ace.clock import Clock, SystemClock
-from acc_ace.core.playbook.delta_log import entry_of, replay
-from acc_ace.core.playbook.playbook_merge import (
-    Author,
-    Change,
-    check_branch_name,
-    check_promotion,
-    check_room,
-    forked,
-    promoted,
-    rolled_back,
-)
+from acc_ace.core.playbook.delta_log import Change, entry_of, rolled_back
 from acc_ace.core.playbook.playbook_store import PlaybookObserver
 from acc_ace.core.playbook.playbook_versions import (
     check_known_version,
     check_playbook_version,
 )
 from acc_ace.core.schemas.base import PlaybookScope, Tenant
+from acc_ace.core.schemas.delta import Author
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.errors import InputError
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
 from acc_ace.storage.playbooks import playbook_rows as table
 from acc_ace.storage.playbooks.playbook_cache import CachedPlaybook
 from acc_ace.storage.playbooks.playbook_erasure import erase_user
-from acc_ace.storage.playbooks.playbook_log_rows import count_branches, delete_branch, read_fates
+from acc_ace.storage.playbooks.playbook_log_rows import read_fates
 from acc_ace.storage.playbooks.playbook_rows import Head, commit_key
 from acc_ace.storage.playbooks.sql_playbook_queries import (
-    EMPTY,
     SNAPSHOT_EVERY,
     SqlPlaybookReader,
-    existing,
-    no_branch,
 )
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Database
@@ -88,7 +75,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
         expected_version: int,
     ) -> Callable[[Rows, str], StoredPlaybook]:
         def work(rows: Rows, key: str) -> StoredPlaybook:
-            head = existing(rows, scope, lock=True)
+            head = table.find_head(rows, scope, lock=True)
             if (earlier := self._earlier(rows, scope, head, key)) is not None:
                 return earlier
             check_playbook_version(scope, head.version, expected_version)
@@ -104,7 +91,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
         """Store a new version with the content and digest of an old one."""
 
         def work(rows: Rows, key: str) -> StoredPlaybook:
-            head = existing(rows, scope, lock=True)
+            head = table.find_head(rows, scope, lock=True)
             if (earlier := self._earlier(rows, scope, head, key)) is not None:
                 return earlier
             check_known_version(scope, head.version, version)
@@ -117,74 +104,6 @@ class SqlPlaybookStore(SqlPlaybookReader):
 
         return await self._change(scope, work)
 
-    async def fork(
-        self, scope: PlaybookScope, branch: str, *, by: Author, version: int | None = None
-    ) -> StoredPlaybook:
-        """Create a branch from a version of another one."""
-        check_branch_name(branch)
-        target = scope._replace(branch=branch)
-
-        def work(rows: Rows, key: str) -> StoredPlaybook:
-            parent = existing(rows, scope, lock=True)
-            head = table.find_head(rows, target)
-            if (earlier := self._earlier(rows, target, head, key)) is not None:
-                return earlier
-            check_room(target, count_branches(rows, target), exists=head.id != 0)
-            if not parent.id:
-                # A main branch without commits has no row.
-                parent = table.create_head(rows, scope, None)
-            source = self._at(rows, scope, parent, parent.version if version is None else version)
-            head = table.create_head(rows, target, parent._replace(version=source.version))
-            place = _Target(rows, target, head, EMPTY)
-            return self._store(place, forked(source, scope, by=by), key)
-
-        return await self._change(target, work)
-
-    async def promote(
-        self, scope: PlaybookScope, *, by: Author, expected_version: int | None = None
-    ) -> StoredPlaybook:
-        """Replace the bullets of the main branch by those of another branch."""
-        main = scope._replace(branch="")
-        if main == scope:
-            raise InputError("the main branch cannot be promoted; name another one")
-
-        def work(rows: Rows, key: str) -> StoredPlaybook:
-            head = table.find_head(rows, main, lock=True)
-            if (earlier := self._earlier(rows, main, head, key)) is not None:
-                return earlier
-            branch = existing(rows, scope, lock=True)
-            from_main = branch.parent == head.id
-            check_promotion(
-                main, head.version, branch.parent_version if from_main else None, expected_version
-            )
-            known = self._current(rows, main, head)
-            tried = self._current(rows, scope, branch).stored
-            first = replay(log_rows.read_log(rows, branch.id, after=-1, upto=1))
-            fates = read_fates(rows, branch.id, _removed(known, tried), upto=branch.version)
-            change = promoted(
-                known.playbook, tried, scope, forked_next_id=first.next_id, by=by, fates=fates
-            )
-            return self._store(_Target(rows, main, head, known), change, key)
-
-        return await self._change(main, work)
-
-    async def drop(self, scope: PlaybookScope) -> None:
-        """Delete a branch with its log."""
-        if not scope.branch:
-            raise InputError("the main branch cannot be deleted")
-        runs = 0
-
-        def work(rows: Rows) -> None:
-            nonlocal runs
-            runs += 1
-            # A retry may find that an earlier run has deleted the branch.
-            if not delete_branch(rows, scope) and runs == 1:
-                raise no_branch(scope)
-
-        await self._database.write(work)
-        if self._follower is not None:
-            await self._follower.dropped(scope)
-
     async def erase(self, tenant: Tenant) -> int:
         """Delete the user's own playbook and provenance in shared ones; return rows touched."""
         touched = await self._database.write(lambda rows: self.erase_rows(rows, tenant))
@@ -195,9 +114,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
         """Notify the observer to rewrite an app's shared playbooks, without an erased user."""
         if self._follower is None:
             return
-        shared = PlaybookScope(app)
-        for scope in (shared, *(branch.scope for branch in await self.branches(shared))):
-            self._follower.changed(self, scope)
+        self._follower.changed(self, PlaybookScope(app))
 
     async def settle(self) -> None:
         """Wait for the observer to catch up."""
@@ -234,7 +151,7 @@ class SqlPlaybookStore(SqlPlaybookReader):
         rows, scope, head, known = place
         entry = entry_of(known.stored, change.playbook, change.records, last_seq=head.last_seq)
         if not head.id:
-            head = table.create_head(rows, scope, None)
+            head = table.create_head(rows, scope)
         log_rows.append_log(rows, head.id, entry)
         table.write_commit(rows, head.id, key, entry.version)
         head = head._replace(last_seq=head.last_seq + len(entry.records))

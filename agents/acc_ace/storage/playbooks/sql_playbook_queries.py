@@ -16,13 +16,13 @@ from acc_ace.core.playbook.playbook_versions import (
 )
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.bullet import clean_id
-from acc_ace.core.schemas.delta import Branch, DeltaKind, PlaybookVersion
+from acc_ace.core.schemas.delta import DeltaKind, PlaybookVersion
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
-from acc_ace.errors import CorruptStoreError, NotFoundError
+from acc_ace.errors import CorruptStoreError
 from acc_ace.storage.playbooks import playbook_log_rows as log_rows
 from acc_ace.storage.playbooks import playbook_rows as table
 from acc_ace.storage.playbooks.playbook_cache import CachedPlaybook, PlaybookCache
-from acc_ace.storage.playbooks.playbook_log_rows import read_branches, read_redirect
+from acc_ace.storage.playbooks.playbook_log_rows import read_redirect
 from acc_ace.storage.playbooks.playbook_rows import Head
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Database
@@ -55,7 +55,7 @@ class SqlPlaybookReader:
         """The current playbook, or that of a version; NotFoundError if it never existed."""
 
         def work(rows: Rows) -> StoredPlaybook:
-            head = existing(rows, scope)
+            head = table.find_head(rows, scope)
             return self._at(rows, scope, head, head.version if version is None else version)
 
         state = await self._database.read(work)
@@ -68,7 +68,7 @@ class SqlPlaybookReader:
         key = table.commit_key(commit_id)
 
         def work(rows: Rows) -> StoredPlaybook | None:
-            head = existing(rows, scope)
+            head = table.find_head(rows, scope)
             version = table.committed_version(rows, head.id, key)
             return None if version is None else self._at(rows, scope, head, version)
 
@@ -78,7 +78,7 @@ class SqlPlaybookReader:
         """Rebuild the playbook from the delta log alone."""
 
         def work(rows: Rows) -> Playbook:
-            head = existing(rows, scope)
+            head = table.find_head(rows, scope)
             upto = head.version if version is None else version
             check_known_version(scope, head.version, upto)
             return replay(log_rows.read_log(rows, head.id, after=-1, upto=upto))
@@ -112,7 +112,7 @@ class SqlPlaybookReader:
         name = clean_id(bullet_id)
         return await self._database.read(
             lambda rows: log_rows.read_history(
-                rows, existing(rows, scope).id, name, limit=limit, before=before
+                rows, table.find_head(rows, scope).id, name, limit=limit, before=before
             )
         )
 
@@ -122,7 +122,7 @@ class SqlPlaybookReader:
         """The versions, newest first."""
         return await self._database.read(
             lambda rows: log_rows.read_versions(
-                rows, existing(rows, scope).id, limit=limit, before=before
+                rows, table.find_head(rows, scope).id, limit=limit, before=before
             )
         )
 
@@ -130,13 +130,13 @@ class SqlPlaybookReader:
         """Resolve an id to its live bullet through merges, or None."""
 
         def work(rows: Rows) -> str | None:
-            head = existing(rows, scope)
+            head = table.find_head(rows, scope)
             name, seen = clean_id(bullet_id), set[str]()
             while name not in seen and len(seen) < MAX_HOPS:
                 if table.is_live(rows, head.id, name):
                     return name
                 seen.add(name)
-                following = read_redirect(rows, head, name)
+                following = read_redirect(rows, head.id, name)
                 if following is None:
                     return None
                 name = following
@@ -144,16 +144,12 @@ class SqlPlaybookReader:
 
         return await self._database.read(work)
 
-    async def branches(self, scope: PlaybookScope) -> Sequence[Branch]:
-        """The branches of the playbook besides the main one, by name."""
-        return await self._database.read(lambda rows: read_branches(rows, scope))
-
     async def _page(
         self, scope: PlaybookScope, where: str, *, limit: int, before: int | None
     ) -> Sequence[DeltaRecord]:
         return await self._database.read(
             lambda rows: log_rows.read_page(
-                rows, where, (existing(rows, scope).id,), limit=limit, before=before
+                rows, where, (table.find_head(rows, scope).id,), limit=limit, before=before
             )
         )
 
@@ -189,7 +185,7 @@ class SqlPlaybookReader:
                     self._cache.put(scope, caught_up)
                     return caught_up
         known = CachedPlaybook.of(head.id, head.version, _from_rows(rows, scope, head))
-        # Releases before branches included next_id in the digest, and stored no version digests.
+        # The first programs included next_id in the digest, and stored no version digests.
         digests = (known.stored.digest, playbook_digest(known.playbook))
         recorded = log_rows.digest_of_version(rows, head.id, head.version)
         if head.digest not in digests or (recorded or head.digest) not in digests:
@@ -199,21 +195,6 @@ class SqlPlaybookReader:
             )
         self._cache.put(scope, known)
         return known
-
-
-def existing(rows: Rows, scope: PlaybookScope, *, lock: bool = False) -> Head:
-    """The row of a playbook. The main branch always exists; NotFoundError for another one."""
-    head = table.find_head(rows, scope, lock=lock)
-    if scope.branch and not head.id:
-        raise no_branch(scope)
-    return head
-
-
-def no_branch(scope: PlaybookScope) -> NotFoundError:
-    """The error for a branch that does not exist."""
-    return NotFoundError(
-        f"playbook of {named(scope._replace(branch=''))} has no branch {scope.branch!r}"
-    )
 
 
 def _from_rows(rows: Rows, scope: PlaybookScope, head: Head) -> Playbook:

@@ -155,9 +155,9 @@ CREATE INDEX session_directory_by_activity ON session_directory (app, user_id, a
 CREATE INDEX session_directory_idle ON session_directory (app, idle_since, user_id, session)
     WHERE idle_since IS NOT NULL;
 
--- Playbooks: one row per bullet, the delta log, and periodic snapshots. `branch` is '' for the main
--- one; `parent` and `parent_version` are what a branch was forked from. `tenant` is the owner, NULL
--- for a shared playbook.
+-- Playbooks: one row per bullet, the delta log, and periodic snapshots. `tenant` is the owner, NULL
+-- for a shared playbook. Rows whose `branch` is not '', `parent` and `parent_version` are those of
+-- earlier programs; they are not read, and leave with their user.
 CREATE TABLE playbooks (
     id             {id},
     tenant         bigint REFERENCES tenants (id) ON DELETE CASCADE,
