@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from acc_ace.config import GuardMode, Role, Settings
     from acc_ace.container import Container
     from acc_ace.memory.artifact_store import Embedder
+    from acc_ace.model_settings import ToolForm
     from acc_ace.storage.create_stores import Stores
     from acc_ace.storage.dense_search import DenseSearch
     from acc_ace.storage.sql_erasure import Files
@@ -53,6 +54,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "postgres": "stores",
     "semantic": "embedders",
     "documents": "commands routers",
+    "openai_compatible": "endpoints",
     "lab": "commands",
     "background": "learning commands",
 }
@@ -68,6 +70,18 @@ class ModelsEntry(Protocol):
 
     def says_label(self, answer: str) -> bool:
         """Whether an answer ends with the label of such a model."""
+        ...
+
+
+class EndpointsEntry(Protocol):
+    """Models behind an OpenAI-compatible endpoint."""
+
+    def build(self, name: str, **options: Any) -> BaseLlm:  # noqa: ANN401 - fields of the model
+        """The model of that name; without options, at the endpoint of the settings."""
+        ...
+
+    async def tool_form(self, name: str, **options: Any) -> ToolForm:  # noqa: ANN401 - as above
+        """How the model takes tools, from small requests to it; raises as a call does."""
         ...
 
 
@@ -184,6 +198,7 @@ class Hook(Generic[E_co]):
 
 
 MODELS: Final[Hook[ModelsEntry]] = Hook("models")
+ENDPOINTS: Final[Hook[EndpointsEntry]] = Hook("endpoints")
 GUARD: Final[Hook[GuardEntry]] = Hook("guard")
 STORES: Final[Hook[StoresEntry]] = Hook("stores")
 EMBEDDERS: Final[Hook[EmbeddersEntry]] = Hook("embedders")

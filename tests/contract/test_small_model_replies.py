@@ -16,7 +16,7 @@ from google.genai import types
 from acc_ace.adk.structured_agent import SCHEMAS
 from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.errors import ModelOutputError
-from acc_ace.models.written_tools import read_written
+from acc_ace.ext.openai_compatible.written_tools import read_written
 from config import ROLES, Role
 
 FOLDER: Final = Path(__file__).parents[1] / "data/replies/small_model"

@@ -14,7 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 from starlette.responses import Response
 
 from acc_ace.config import Role
-from acc_ace.models.openai_compatible import PROBE
+from acc_ace.ext.openai_compatible.client import PROBE
 from acc_ace.models.response_shape import role_of
 from tests.fakes.default_replies import default_reply
 from tests.fakes.loopback import HttpReply, Json, Received, Script, Scripts, respond, served

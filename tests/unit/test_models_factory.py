@@ -10,7 +10,6 @@ from acc_ace.errors import ConfigError
 from acc_ace.models.factory import build_model, describe, register_models
 from acc_ace.models.gemini import GeminiLlm
 from acc_ace.models.names import kind_of
-from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
 from config import GEMINI_MODEL, ROLES, AgentSettings, Role, Settings
 from tests.fakes.extensions import needs

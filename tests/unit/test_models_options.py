@@ -8,9 +8,9 @@ from google.genai import types
 from acc_ace.adk.structured_agent import content_config
 from acc_ace.cli.checks.model_checks import check_models
 from acc_ace.errors import ConfigError
+from acc_ace.ext.openai_compatible.client import OpenAICompatibleLlm
 from acc_ace.models.factory import build_model, describe
 from acc_ace.models.gemini import GeminiLlm, thinking_config
-from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from acc_ace.models.resilient import ResilientLlm
 from config import ROLES, AgentSettings, Settings, load_settings
 from tests.fakes.extensions import needs

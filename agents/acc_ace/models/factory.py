@@ -7,7 +7,7 @@ engine is imported when a model of its kind is built.
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.registry import LLMRegistry
@@ -26,7 +26,7 @@ from acc_ace.config import (
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
-from acc_ace.hooks import MODELS, absent, offering
+from acc_ace.hooks import ENDPOINTS, MODELS, absent, is_offered, offering, only
 from acc_ace.models.breaker import Breaker
 from acc_ace.models.names import OWN_NOTES, Kind, kind_of, note_on
 from acc_ace.models.resilient import ResilientLlm
@@ -204,12 +204,12 @@ class _OwnLlm(BaseLlm):
     """Stands in ADK's registry for our own models, each imported when it is made."""
 
     def __new__(cls, model: str) -> BaseLlm:  # type: ignore[misc]  # What ADK wants is the model.
-        return _embedded(model)
+        return _embedded(model) if model in OWN_NOTES else _endpoint(model)
 
     @classmethod
     def supported_models(cls) -> list[str]:
-        """Their names."""
-        return [re.escape(name) for name in OWN_NOTES]
+        """Their names; the pattern of ADK's LiteLLM entry replaces it."""
+        return [*map(re.escape, OWN_NOTES), *([r"openai/.*"] if is_offered(ENDPOINTS) else [])]
 
 
 def register_models() -> None:
@@ -218,10 +218,7 @@ def register_models() -> None:
     May be called any number of times. ADK's own `openai/…` entry, which needs LiteLLM, is
     replaced.
     """
-    from acc_ace.models.openai_compatible import OpenAICompatibleLlm  # noqa: PLC0415
-
-    for llm in (_OwnLlm, OpenAICompatibleLlm):
-        LLMRegistry.register(llm)
+    LLMRegistry.register(cast("type[BaseLlm]", _OwnLlm))
 
 
 def _named(setting: str, name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
@@ -248,7 +245,15 @@ def _build(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
             thinking = _thinking_if_any(name, block)
             return gemini(name, timeout_s=block.timeout_s, thinking=thinking, safety=block.safety)
         case "openai-compatible":
-            return _openai_compatible(name, block, settings)
+            return _endpoint(
+                name,
+                base_url=settings.openai_base_url,
+                api_key=settings.openai_api_key,
+                timeout_s=block.timeout_s,
+                first_token_timeout_s=block.first_token_timeout_s,
+                reasoning_effort=_thinking_if_any(name, block),
+                tools=settings.openai_tools,
+            )
         case "litellm":
             return _litellm(name, block)
 
@@ -260,18 +265,8 @@ def _embedded(name: str) -> BaseLlm:
     raise absent(MODELS, f"the model {name!r}")
 
 
-def _openai_compatible(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
-    from acc_ace.models.openai_compatible import OpenAICompatibleLlm  # noqa: PLC0415
-
-    return OpenAICompatibleLlm(
-        model=name,
-        base_url=settings.openai_base_url,
-        api_key=settings.openai_api_key,
-        timeout_s=block.timeout_s,
-        first_token_timeout_s=block.first_token_timeout_s,
-        reasoning_effort=_thinking_if_any(name, block),
-        tools=settings.openai_tools,
-    )
+def _endpoint(name: str, **options: object) -> BaseLlm:
+    return only(ENDPOINTS, f"the model {name!r}").build(name, **options)
 
 
 def _litellm(name: str, block: AgentSettings) -> BaseLlm:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from acc_ace.config import EMBEDDED_MODEL, Settings
 from acc_ace.errors import ConfigError
-from acc_ace.hooks import MODELS, how_to_install, offering
+from acc_ace.hooks import ENDPOINTS, MODELS, absent, how_to_install, is_offered, offering
 from acc_ace.model_settings import POLICY_MODEL
 
 EMBEDDED_NOTE = "extractive, not an LLM"
@@ -51,11 +51,13 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
 def kind_of(name: str, *, installed: Callable[[str], object] = find_spec) -> Kind:
     """The kind of model that a name means.
 
-    Raises ConfigError for a name that no model has, or whose extra is not installed.
+    Raises ConfigError for a name that no model has, or whose extra or extension is missing.
     """
     kind = next((kind for pattern, kind in _KINDS if re.fullmatch(pattern, name)), None)
     if kind is None:
         raise ConfigError(f"unknown model name {name!r}; use {_instead_of(name)}")
+    if kind == "openai-compatible" and not is_offered(ENDPOINTS):
+        raise absent(ENDPOINTS, f"the model {name!r}")
     if kind == "litellm" and installed("litellm") is None:
         raise ConfigError(
             f"model {name!r} needs the extra 'litellm' ({how_to_install('litellm')}); "

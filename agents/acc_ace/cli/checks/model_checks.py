@@ -101,9 +101,9 @@ def check_tool_calls(settings: Settings) -> CheckResult:
     if _kind(name) != "openai-compatible":
         return note("tools", "the generator's model is at no OpenAI-compatible endpoint")
     url, key, set_to = settings.openai_base_url, settings.openai_api_key, settings.openai_tools
-    model = OpenAICompatibleLlm(model=name, base_url=url, api_key=key)
+    probe = only(ENDPOINTS, name).tool_form(name, base_url=url, api_key=key)
     try:
-        form = asyncio.run(asyncio.wait_for(model.tool_form(), _PROBE_S))
+        form = asyncio.run(asyncio.wait_for(probe, _PROBE_S))
     except Exception as error:  # noqa: BLE001 — whatever the client raises is the finding
         reported = redact(f"{name} at {url} does not respond: {type(error).__name__} {error}")
         return problem("tools", reported[:500], "start it, or fix ACC_ACE_OPENAI_BASE_URL")

@@ -12,8 +12,8 @@ from google.genai import types
 
 from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.errors import ModelUnavailable
+from acc_ace.ext.openai_compatible.client import OpenAICompatibleLlm
 from acc_ace.model_settings import ToolForm
-from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 from tests.fakes.fake_openai import (
     FakeOpenAI,
     Kind,

@@ -18,7 +18,7 @@ from pydantic import SecretStr
 
 from acc_ace import build_model, register_models
 from acc_ace.errors import ConfigError, InputError, ModelOutputError, ModelRefused, ModelUnavailable
-from acc_ace.models.openai_compatible import MAX_REPLY_BYTES, OpenAICompatibleLlm
+from acc_ace.ext.openai_compatible.client import MAX_REPLY_BYTES, OpenAICompatibleLlm
 from acc_ace.models.reply_bounds import answered_by, use_of
 from config import AgentSettings, Settings
 from schemas.generation import GeneratorOutput

@@ -20,9 +20,8 @@ from pydantic import Field, PrivateAttr, SecretStr
 
 from acc_ace.config import settings
 from acc_ace.errors import ModelError, ModelOutputError, ModelRefused, ModelUnavailable
-from acc_ace.model_settings import ToolForm
-from acc_ace.models.chat_reply import ChatReply
-from acc_ace.models.chat_request import (
+from acc_ace.ext.openai_compatible.chat_reply import ChatReply
+from acc_ace.ext.openai_compatible.chat_request import (
     Json,
     bound_to_json,
     bound_to_schema,
@@ -30,9 +29,10 @@ from acc_ace.models.chat_request import (
     schema_asked,
     told_schema,
 )
+from acc_ace.ext.openai_compatible.written_tools import read_written, with_written_tools
+from acc_ace.model_settings import ToolForm
 from acc_ace.models.endpoint import checked_url, http_client, pieces_of
 from acc_ace.models.failures import status_of
-from acc_ace.models.written_tools import read_written, with_written_tools
 
 PREFIX = "openai/"
 

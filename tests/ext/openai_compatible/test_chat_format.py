@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acc_ace.errors import ModelOutputError
-from acc_ace.models.chat_reply import ChatReply
-from acc_ace.models.chat_request import (
+from acc_ace.ext.openai_compatible.chat_reply import ChatReply
+from acc_ace.ext.openai_compatible.chat_request import (
     bound_to_json,
     bound_to_schema,
     chat_body,
