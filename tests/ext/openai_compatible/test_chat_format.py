@@ -109,7 +109,7 @@ def test_schema_told_in_words_leaves_the_first_body_alone(tell: Any) -> None:
 def whole(*chunks: Any) -> Any:
     reply = ChatReply(model="m")
     for chunk in chunks:
-        list(reply.add(chunk))
+        reply.add(chunk)
     return reply.whole()
 
 

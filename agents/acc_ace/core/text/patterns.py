@@ -29,24 +29,9 @@ def lazy_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
     return cast(re.Pattern[str], _LazyPattern(pattern, flags))
 
 
-class AnyOf:
-    """Alternation of several patterns, compiled on first use to keep imports fast."""
-
-    def __init__(self, patterns: Iterable[str]) -> None:
-        self._source = "|".join(f"(?:{pattern})" for pattern in patterns)
-
-    @cached_property
-    def _compiled(self) -> re.Pattern[str]:
-        return re.compile(self._source)
-
-    def search(self, text: str) -> re.Match[str] | None:
-        """The first match of any pattern in a normalised text, or None."""
-        return self._compiled.search(text)
-
-
-def any_of(*patterns: str) -> AnyOf:
-    """A matcher for any of these pattern sources."""
-    return AnyOf(patterns)
+def any_of(*patterns: str) -> re.Pattern[str]:
+    """An alternation of several patterns, compiled on first use."""
+    return lazy_pattern("|".join(f"(?:{pattern})" for pattern in patterns))
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -56,8 +41,5 @@ def words_of(text: str) -> frozenset[str]:
 
 def one_of(words: Iterable[str]) -> str:
     """A pattern source for any of these words, longest first."""
-    return "(?:" + "|".join(re.escape(word) for word in sorted(words, key=_longest_first)) + ")"
-
-
-def _longest_first(word: str) -> tuple[int, str]:
-    return -len(word), word
+    longest_first = sorted(words, key=lambda word: (-len(word), word))
+    return "(?:" + "|".join(map(re.escape, longest_first)) + ")"

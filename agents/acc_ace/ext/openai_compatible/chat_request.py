@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
@@ -50,14 +49,19 @@ def messages_of(llm_request: LlmRequest, *, model: str) -> list[Json]:
     """System instruction and contents as chat messages, tool call ids kept."""
     system = _instruction(llm_request.config.system_instruction)
     messages: list[Json] = [{"role": "system", "content": system}] if system else []
-    ids = _CallIds()
+    noted: list[tuple[str, str]] = []
     for content in llm_request.contents:
         parts = content.parts or []
         _require_text(parts, model)
-        if content.role == "model":
-            messages.extend(_assistant(parts, ids))
-        else:
-            messages.extend(_user(parts, ids))
+        text = "\n".join(part.text for part in parts if part.text and not part.thought)
+        calls = [_call(part.function_call, noted) for part in parts if part.function_call]
+        results = (part.function_response for part in parts)
+        messages += [_result(result, noted) for result in results if result]
+        if calls:
+            messages.append({"role": "assistant", "content": text or None, "tool_calls": calls})
+        elif text:
+            role = "assistant" if content.role == "model" else "user"
+            messages.append({"role": role, "content": text})
     return messages
 
 
@@ -94,20 +98,20 @@ def bound_to_schema(body: Json, schema: Json) -> Json:
 def bound_to_json(body: Json, schema: Json) -> Json:
     """The body for an endpoint that knows no schemas: any JSON object, the schema in words."""
     reported = f"Answer with exactly one JSON object and nothing else. {_in_words(schema)}"
-    return {**_instructed(body, reported), "response_format": {"type": "json_object"}}
+    return {**instructed(body, reported), "response_format": {"type": "json_object"}}
 
 
 def told_schema(body: Json, schema: Json) -> Json:
     """The body with a schema in words alone, so that the model is free to call a tool instead."""
     reported = f"When you call no tool, answer with one JSON object. {_in_words(schema)}"
-    return _instructed(body, reported)
+    return instructed(body, reported)
 
 
 def _in_words(schema: Json) -> str:
-    return f"Its JSON schema:\n{_json(schema)}"
+    return f"Its JSON schema:\n{json_of(schema)}"
 
 
-def _instructed(body: Json, text: str) -> Json:
+def instructed(body: Json, text: str) -> Json:
     """The body with a text at the end of its system message."""
     messages = list(body["messages"])
     if messages and messages[0]["role"] == "system":
@@ -117,76 +121,27 @@ def _instructed(body: Json, text: str) -> Json:
     return {**body, "messages": messages}
 
 
-class _CallIds:
-    """Ids of tool calls; made up where ADK left them out, and matched to results in order."""
-
-    def __init__(self) -> None:
-        self._made = 0
-        self._open: deque[tuple[str, str]] = deque()
-
-    def of_call(self, call: types.FunctionCall) -> str:
-        if not call.id:
-            self._made += 1
-        call_id = call.id or f"call_{self._made}"
-        self._open.append((call.name or "", call_id))
-        return call_id
-
-    def of_result(self, result: types.FunctionResponse) -> str:
-        for name, call_id in self._open:
-            if result.id == call_id or (not result.id and result.name == name):
-                self._open.remove((name, call_id))
-                return call_id
-        return result.id or "call_unknown"
+def _call(call: types.FunctionCall, calls: list[tuple[str, str]]) -> Json:
+    """A call, noted among the calls; its id is made up where ADK left it out."""
+    call_id = call.id or f"call_{len(calls) + 1}"
+    calls.append((call.name or "", call_id))
+    function = {"name": call.name, "arguments": json_of(call.args or {})}
+    return {"id": call_id, "type": "function", "function": function}
 
 
-def _instruction(value: object) -> str:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, types.Content):
-        return "\n".join(part.text for part in value.parts or [] if part.text)
-    if isinstance(value, list):
-        return "\n".join(_instruction(item) for item in value)
-    if isinstance(value, types.Part):
-        return value.text or ""
-    return ""
+def _result(result: types.FunctionResponse, calls: list[tuple[str, str]]) -> Json:
+    """A result; one without an id is that of the first call of its name that has none yet."""
+    ids = (call_id for name, call_id in calls if name and name == result.name)
+    call_id = result.id or next(ids, "call_unknown")
+    calls[:] = [("" if each == call_id else name, each) for name, each in calls]
+    return {"role": "tool", "tool_call_id": call_id, "content": json_of(result.response or {})}
 
 
-def _assistant(parts: list[types.Part], ids: _CallIds) -> Iterator[Json]:
-    text = _text(parts)
-    calls = [
-        {
-            "id": ids.of_call(part.function_call),
-            "type": "function",
-            "function": {
-                "name": part.function_call.name,
-                "arguments": _json(part.function_call.args or {}),
-            },
-        }
-        for part in parts
-        if part.function_call
-    ]
-    if calls:
-        yield {"role": "assistant", "content": text or None, "tool_calls": calls}
-    elif text:
-        yield {"role": "assistant", "content": text}
-
-
-def _user(parts: list[types.Part], ids: _CallIds) -> Iterator[Json]:
-    for part in parts:
-        if part.function_response:
-            yield {
-                "role": "tool",
-                "tool_call_id": ids.of_result(part.function_response),
-                "content": _json(part.function_response.response or {}),
-            }
-    text = _text(parts)
-    if text:
-        yield {"role": "user", "content": text}
-
-
-def _text(parts: list[types.Part]) -> str:
-    """Texts of a content without the model's thoughts."""
-    return "\n".join(part.text for part in parts if part.text and not part.thought)
+def _instruction(value: types.ContentUnion | None) -> str:
+    if value is None:
+        return ""
+    content = value if isinstance(value, types.Content) else types.UserContent(value)
+    return "\n".join(part.text for part in content.parts or [] if part.text)
 
 
 def _require_text(parts: list[types.Part], model: str) -> None:
@@ -210,9 +165,9 @@ def _tool(declaration: types.FunctionDeclaration) -> Json:
 
 def _tool_choice(config: types.GenerateContentConfig) -> str:
     calling = config.tool_config.function_calling_config if config.tool_config else None
-    mode = calling.mode if calling else None
-    return _CHOICES.get(mode, "auto") if mode else "auto"
+    return _CHOICES.get(calling.mode, "auto") if calling and calling.mode else "auto"
 
 
-def _json(value: object) -> str:
+def json_of(value: object) -> str:
+    """A value as JSON text, as it stands in a message."""
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -160,7 +160,7 @@ class OpenAICompatibleLlm(BaseLlm):
         try:
             request = bound_to_schema(body, _TEXT) if beside_schema else body
             async for chunk in self._sent(client, request):
-                list(reply.add(chunk))
+                reply.add(chunk)
             return bool(reply.whole().get_function_calls())
         except ModelError as error:
             is_answer = isinstance(error, ModelOutputError) or _is_rejected(error)
@@ -184,26 +184,24 @@ class OpenAICompatibleLlm(BaseLlm):
         self, client: httpx.AsyncClient, body: Json, schema: Json | None
     ) -> AsyncGenerator[Json, None]:
         """The chunks of a reply; asks again without a schema when the endpoint knows none."""
-        refused: ModelRefused | None = None
+        tries = [body] if schema is None else [bound_to_json(body, schema)]
         if schema is not None and self._knows_schemas:
+            tries.insert(0, bound_to_schema(body, schema))
+        refusal: ModelRefused | None = None
+        for request in tries:
             try:
-                async for chunk in self._sent(client, bound_to_schema(body, schema)):
+                async for chunk in self._sent(client, request):
+                    self._knows_schemas = self._knows_schemas and refusal is None
                     yield chunk
             except ModelRefused as error:
-                if not _is_rejected(error):
+                if refusal is not None:
+                    text = f"{error} (with a JSON schema: {refusal})"
+                    raise ModelRefused(text) from error.__cause__
+                if request is tries[-1] or not _is_rejected(error):
                     raise
-                refused = error
+                refusal = error
             else:
                 return
-        request = body if schema is None else bound_to_json(body, schema)
-        try:
-            async for chunk in self._sent(client, request):
-                self._knows_schemas = self._knows_schemas and refused is None
-                yield chunk
-        except ModelRefused as error:
-            if refused is None:
-                raise
-            raise ModelRefused(f"{error} (with a JSON schema: {refused})") from error.__cause__
 
     async def _sent(self, client: httpx.AsyncClient, body: Json) -> AsyncIterator[Json]:
         """The JSON objects of a reply: one of a whole completion, many of an event stream."""

@@ -12,7 +12,7 @@ from typing import Any
 from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
-Json = dict[str, Any]
+from acc_ace.ext.openai_compatible.chat_request import Json, instructed, json_of
 
 _TOOLS = """Reply with one JSON object: your answer, or a call of one of these tools, as
 {"tool": its name, "arguments": {...}}. You are then shown what it returned."""
@@ -36,9 +36,15 @@ def with_written_tools(body: Json, schema: Json | None) -> tuple[Json, Json]:
     shared = answer.pop("$defs", {})
     answers = [] if body["tool_choice"] == "required" else [answer]
     calls = [] if body["tool_choice"] == "none" else [_call_shape(item) for item in functions]
+    listed = [
+        f"- {item['name']}: {item['description']} Arguments: {json_of(item['parameters'])}"
+        for item in functions
+    ]
     rest = {key: value for key, value in body.items() if key not in {"tools", "tool_choice"}}
-    rest["messages"] = _written(body["messages"], functions)
-    return rest, {"title": "answer_or_call", "anyOf": [*answers, *calls], "$defs": shared}
+    told = instructed(
+        {**rest, "messages": _written(body["messages"])}, "\n".join([_TOOLS, *listed])
+    )
+    return told, {"title": "answer_or_call", "anyOf": [*answers, *calls], "$defs": shared}
 
 
 def read_written(response: LlmResponse, functions: Sequence[Json]) -> LlmResponse:
@@ -91,33 +97,20 @@ def _call_shape(function: Json) -> Json:
     }
 
 
-def _written(messages: Sequence[Json], functions: Sequence[Json]) -> list[Json]:
-    """The messages with tools, calls and results as text."""
-    listed = [
-        f"- {item['name']}: {item['description']} Arguments: {_json(item['parameters'])}"
-        for item in functions
-    ]
-    written: list[Json] = [{"role": "system", "content": "\n".join([_TOOLS, *listed])}]
+def _written(messages: Sequence[Json]) -> list[Json]:
+    """The messages with calls and results as text; neighbours of one role are one message."""
+    written: list[Json] = []
     names: dict[str, str] = {}
     for message in messages:
-        text = message.get("content") or ""
+        role, text = message["role"], message.get("content") or ""
         for call in message.get("tool_calls", ()):
-            function = call["function"]
-            names[call["id"]] = function["name"]
-            arguments = json.loads(function["arguments"])
-            text += _json({"tool": function["name"], "arguments": arguments})
-        if message["role"] == "tool":
-            text = f"{names.get(message['tool_call_id'], 'The tool')} returned: {text}"
-        role = "user" if message["role"] == "tool" else message["role"]
-        if written[-1]["role"] == role:
-            before = written[-1]["content"]
-            # What says how to reply comes last.
-            both = (text, before) if role == "system" else (before, text)
-            written[-1] = {"role": role, "content": "\n\n".join(both)}
-        else:
-            written.append({"role": role, "content": text})
+            name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
+            names[call["id"]] = name
+            text += json_of({"tool": name, "arguments": arguments})
+        if role == "tool":
+            role, name = "user", names.get(message["tool_call_id"], "The tool")
+            text = f"{name} returned: {text}"
+        if written and written[-1]["role"] == role:
+            text = f"{written.pop()['content']}\n\n{text}"
+        written.append({"role": role, "content": text})
     return written
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, default=str)
