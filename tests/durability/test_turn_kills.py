@@ -18,6 +18,7 @@ from tests.durability.slow_model import SlowModel, slow_model
 from tests.durability.turn_child import OURS
 from tests.durability.turn_kills import Child, Cli, Place, Served, Way, kill_turns
 from tests.durability.turn_problems import Left, look
+from tests.fakes.extensions import require
 
 WAYS: dict[str, Way] = {
     "cli": Cli(),
@@ -44,6 +45,7 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
 
 @pytest.fixture(scope="module")
 def model() -> Iterator[SlowModel]:
+    require("openai_compatible")
     with slow_model() as made:
         yield made
 

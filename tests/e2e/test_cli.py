@@ -233,7 +233,7 @@ def test_data_directory_that_cannot_be_made_exits_with_2(
     assert "ACC_ACE_DATA_DIR" in ended.err
 
 
-@needs("embedded")
+@needs("embedded", "openai_compatible")
 def test_model_that_fails_exits_with_1_and_undoes_the_turn(acc_ace: CommandLine) -> None:
     rule = "Never restart db-01 during business hours."
     acc_ace.set("ACC_ACE_GENERATOR__MODEL", "openai/none")

@@ -18,7 +18,7 @@ from typing import Self
 
 import pytest
 
-from tests.fakes.extensions import needs
+from tests.fakes.extensions import needs, require
 from tests.fakes.fake_openai import calls_functions, fake_openai, says
 
 _ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -108,6 +108,7 @@ class Terminal:
 @pytest.fixture
 def silent_model() -> Iterator[socket.socket]:
     """A server that takes connections and never answers."""
+    require("openai_compatible")
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         server.settimeout(_PATIENCE_S)
         yield server
@@ -183,7 +184,7 @@ def test_ctrl_c_in_a_script_undoes_the_turn_and_exits_with_130(
             assert terminal.ended() == 130
 
 
-@needs("guard")
+@needs("guard", "openai_compatible")
 @pytest.mark.parametrize(("word", "told"), [("yes", "refunded"), ("no", "the user refused it")])
 def test_a_call_against_a_rule_is_asked_about_at_the_prompt(
     tmp_path: Path, word: str, told: str

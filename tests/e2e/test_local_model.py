@@ -101,7 +101,7 @@ def require_kept_by_code(held: Held) -> None:
         assert invented == [], named
 
 
-@needs("embedded")
+@needs("embedded", "openai_compatible")
 @pytest.mark.parametrize("seed", range(3))
 async def test_any_reply_of_the_schema_keeps_the_rule_and_invents_nothing(seed: int) -> None:
     rng = random.Random(seed)
@@ -145,7 +145,7 @@ def any_value(schema: Mapping[str, Any], shared: Mapping[str, Any], rng: random.
             return None
 
 
-@needs("embedded")
+@needs("embedded", "openai_compatible")
 @pytest.mark.parametrize("kind", get_args(Kind))
 async def test_a_turn_uses_a_tool_whatever_the_endpoint_can(kind: Kind) -> None:
     def calculates(received: Received) -> HttpReply:

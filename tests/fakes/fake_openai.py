@@ -14,7 +14,6 @@ from google.adk.models.llm_request import LlmRequest
 from starlette.responses import Response
 
 from acc_ace.config import Role
-from acc_ace.ext.openai_compatible.client import PROBE
 from acc_ace.models.response_shape import role_of
 from tests.fakes.default_replies import default_reply
 from tests.fakes.loopback import HttpReply, Json, Received, Script, Scripts, respond, served
@@ -146,7 +145,7 @@ def _app(scripts: Scripts, probes: Probes, kind: Kind, *, knows_schemas: bool) -
     @app.post("/v1/chat/completions")
     async def complete(request: Request) -> Response:
         body = await request.json()
-        if body["messages"] == [{"role": "user", "content": PROBE}]:
+        if [tool["function"]["name"] for tool in body.get("tools", ())] == ["note"]:
             probes.bodies.append(body)
             own = with_tool(body, kind, "note", {"text": "ready"}, "ready")
             reply = probes.reply or own

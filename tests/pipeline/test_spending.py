@@ -230,7 +230,7 @@ async def test_without_a_price_there_are_tokens_and_no_money(tmp_path: Path) -> 
     assert all(stage.cost.usd is None for stage in (await chat.cost()).stages if stage.model)
 
 
-@needs("embedded")
+@needs("embedded", "openai_compatible")
 def test_a_ceiling_that_cannot_be_enforced_is_said_at_the_start(tmp_path: Path) -> None:
     chosen = settings(tmp_path, None, max_cost=1.0)
     with pytest.raises(ConfigError, match=r"ACC_ACE_MAX_COST=1 cannot .* 'scripted/test' is unk"):

@@ -80,7 +80,7 @@ def test_the_embedder_is_shown_and_a_wrong_one_is_found() -> None:
     assert _is_problem(odd, "unknown embedder 'word2vec'", "ACC_ACE_EMBEDDER__MODEL")
 
 
-@needs("embedded")
+@needs("embedded", "openai_compatible")
 def test_the_guards_mode_and_model_are_shown() -> None:
     off, alone, judged = (
         check_guard(Settings(guard=mode, guard_model=GuardModelSettings(model=name)))
@@ -96,7 +96,7 @@ def test_the_guards_mode_and_model_are_shown() -> None:
     assert [finding.check for finding in check_models(Settings())] == list(ROLES)
 
 
-@needs("embedded")
+@needs("embedded", "openai_compatible")
 def test_a_password_in_the_url_of_an_endpoint_is_not_shown() -> None:
     url = "http://aiko:hunter2-secret@models.example:8080/v1"
     embedder = EmbedderSettings(model="openai/small", base_url=url)
@@ -244,6 +244,7 @@ def test_unreachable_gemini_is_found_without_showing_the_key(
     assert "AIza" not in finding.detail
 
 
+@needs("openai_compatible")
 @pytest.mark.parametrize(
     ("kind", "tools", "says", "fix"),
     [
@@ -271,6 +272,7 @@ def at_endpoint(url: str, tools: str = "auto") -> Settings:
     )
 
 
+@needs("openai_compatible")
 def test_endpoint_that_does_not_answer_is_a_problem_with_its_address() -> None:
     with closing(socket.create_server(("127.0.0.1", 0))) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/v1"

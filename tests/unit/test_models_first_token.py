@@ -15,7 +15,10 @@ from acc_ace.clock import TimeBudget
 from acc_ace.errors import ModelUnavailable
 from acc_ace.models.resilient import ResilientLlm
 from config import AgentSettings, Role, Settings
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import ScriptedLlm
+
+pytestmark = needs("openai_compatible")
 
 WORDS = ("Never ", "restart ", "db-01.")
 SOON_S = 5.0

@@ -8,7 +8,6 @@ from google.genai import types
 from acc_ace.adk.structured_agent import content_config
 from acc_ace.cli.checks.model_checks import check_models
 from acc_ace.errors import ConfigError
-from acc_ace.ext.openai_compatible.client import OpenAICompatibleLlm
 from acc_ace.models.factory import build_model, describe
 from acc_ace.models.gemini import GeminiLlm, thinking_config
 from acc_ace.models.resilient import ResilientLlm
@@ -71,7 +70,7 @@ def test_thinking_is_sent_in_the_words_of_the_model(
     assert level(thinking_config(model, thinking)) == sent
 
 
-@needs("embedded")
+@needs("embedded", "openai_compatible")
 @pytest.mark.parametrize(
     ("model", "option", "value", "message"),
     [
@@ -141,31 +140,6 @@ def test_safety_is_one_threshold_for_all_harms() -> None:
     assert {item.threshold for item in model.safety or []} == {
         types.HarmBlockThreshold.BLOCK_ONLY_HIGH
     }
-
-
-def test_level_reaches_an_openai_compatible_endpoint_as_reasoning_effort() -> None:
-    model = built(model="openai/x", thinking="off").primary
-    assert isinstance(model, OpenAICompatibleLlm)
-    assert model.reasoning_effort == "none"
-
-
-@pytest.mark.parametrize(
-    ("url", "options", "seconds"),
-    [
-        ("http://127.0.0.1:8080/v1", {}, 600),
-        ("http://[::1]:8080/v1", {}, 600),
-        ("https://models.test/v1", {}, 45),
-        ("https://models.test/v1", {"first_token_timeout_s": 90}, 90),
-    ],
-)
-def test_model_of_this_machine_has_ten_minutes_to_read_a_prompt(
-    url: str, options: dict[str, float], seconds: float
-) -> None:
-    block = AgentSettings.model_validate({"model": "openai/x", "timeout_s": 45, **options})
-    model = build_model("generator", Settings(generator=block, openai_base_url=url))
-    assert isinstance(model, ResilientLlm)
-    assert isinstance(model.primary, OpenAICompatibleLlm)
-    assert model.primary.first_token_s == seconds
 
 
 def test_setting_one_option_of_an_agent_keeps_its_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from acc_ace.models.reply_bounds import answered_by, use_of
 from acc_ace.models.resilient import ResilientLlm
 from config import AgentSettings, Settings
 from schemas.report import TokenUse
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import Script, ScriptedLlm, text_content
 
 
@@ -410,6 +411,7 @@ async def test_breaker_opens_after_failures_in_a_row_and_again_after_one_more() 
     assert len(primary.requests) == 4
 
 
+@needs("openai_compatible")
 async def test_breaker_is_shared_by_the_roles_and_turns_of_a_process() -> None:
     settings = Settings(compressor=AgentSettings(model="openai/x"), openai_base_url="http://a/v1")
     others = settings.model_copy(update={"openai_base_url": "http://b/v1"})

@@ -7,11 +7,10 @@ from acc_ace.cli.checks.installation import CheckResult, note, ok, problem
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Role, Settings, block_name, google_credentials
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError
-from acc_ace.hooks import EMBEDDERS, GUARD, is_offered, only
+from acc_ace.hooks import EMBEDDERS, ENDPOINTS, GUARD, is_offered, only
 from acc_ace.models.factory import describe
 from acc_ace.models.gemini import reach_gemini
 from acc_ace.models.names import Kind, has_judge, kind_of
-from acc_ace.models.openai_compatible import OpenAICompatibleLlm
 
 _ANSWER_S, _PROBE_S = 10.0, 300.0
 """Seconds for test requests to Gemini, and to an endpoint that may load its model first."""

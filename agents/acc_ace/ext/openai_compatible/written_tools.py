@@ -41,9 +41,8 @@ def with_written_tools(body: Json, schema: Json | None) -> tuple[Json, Json]:
         for item in functions
     ]
     rest = {key: value for key, value in body.items() if key not in {"tools", "tool_choice"}}
-    told = instructed(
-        {**rest, "messages": _written(body["messages"])}, "\n".join([_TOOLS, *listed])
-    )
+    rest["messages"] = _written(body["messages"])
+    told = instructed(rest, "\n".join([_TOOLS, *listed]))
     return told, {"title": "answer_or_call", "anyOf": [*answers, *calls], "$defs": shared}
 
 

@@ -19,7 +19,7 @@ from acc_ace.errors import ModelOutputError
 from acc_ace.ext.openai_compatible.written_tools import read_written
 from config import ROLES, Role
 
-FOLDER: Final = Path(__file__).parents[1] / "data/replies/small_model"
+FOLDER: Final = Path(__file__).parents[2] / "data/replies/small_model"
 TOOLS: Final = [{"name": name} for name in ("search_evidence", "calculate", "current_time")]
 RECORDED: Final[list[Role]] = [role for role in ROLES if (FOLDER / f"{role}.jsonl").exists()]
 
