@@ -29,7 +29,7 @@ from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import AccAceError
-from acc_ace.turn.journal import journal_problems
+from bench.journal_check import journal_problems
 from bench.workload import InstantLlm, inputs
 
 

@@ -26,7 +26,7 @@ class SystemClock:
 class TimeBudget:
     """Seconds that the models of one turn may take together; who waits for them spends it."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float = math.inf) -> None:
         self.seconds = seconds
         self._left_s = seconds
         self._is_over = False
@@ -60,7 +60,7 @@ class TimeBudget:
     def current(cls) -> "TimeBudget":
         """The budget of the running turn; one without a bound outside of a turn."""
         budget = _current.get()
-        return TimeBudget(math.inf) if budget is None or budget._is_over else budget
+        return TimeBudget() if budget is None or budget._is_over else budget
 
 
 _current: ContextVar[TimeBudget | None] = ContextVar("time_budget", default=None)

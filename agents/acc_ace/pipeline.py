@@ -13,23 +13,20 @@ from functools import partial
 from typing import Final
 
 from google.adk.agents import BaseAgent, SequentialAgent
-from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
 from google.adk.models import BaseLlm
 
 from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.bounded_turn import BoundedTurn, SessionPlugin
 from acc_ace.adk.stages.generator import Generator
-from acc_ace.adk.stages.initializer import open_turn
+from acc_ace.adk.stages.initializer import opening
 from acc_ace.adk.stages.learning_stages import learning_stages
-from acc_ace.adk.stages.stage import ContentlessStage, State, Work
+from acc_ace.adk.stages.stage import ContentlessStage, Work, step
 from acc_ace.adk.structured_agent import direct_completions
 from acc_ace.adk.tools import build_tools
-from acc_ace.adk.user_content import hand_on
 from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
 from acc_ace.core.gates.commit_gate import RULES
-from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import OWN_APP
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.learning_queue import TurnLearning
@@ -136,31 +133,11 @@ def _steps(
 ) -> list[BaseAgent]:
     """Steps 1 to 4."""
     lifecycle = TurnLifecycle(container)
-
-    async def initialize(ctx: InvocationContext, record: TurnRecord) -> State:
-        state, content = ctx.session.state, ctx.user_content
-        mended = await open_turn(lifecycle, container, record, state, content)
-        hand_on(ctx, keys.USER_QUERY, record.start.x_t)
-        ctx.session.state.setdefault(keys.GROUND_TRUTH, None)
-        return mended
-
-    async def recall(_: InvocationContext, record: TurnRecord) -> State:
-        await lifecycle.recall(record)
-        return {}
-
-    async def qualify(_: InvocationContext, record: TurnRecord) -> State:
-        await lifecycle.qualify(record, completions)
-        return {}
-
-    async def compress(_: InvocationContext, record: TurnRecord) -> State:
-        await lifecycle.compress(record, completions)
-        return {}
-
     return [
-        StateInitializer(records, initialize),
-        Recaller(records, recall),
-        Qualifier(records, qualify),
-        Compressor(records, compress),
+        StateInitializer(records, opening(container, lifecycle)),
+        Recaller(records, step(lifecycle.recall)),
+        Qualifier(records, step(partial(lifecycle.qualify, models=completions))),
+        Compressor(records, step(partial(lifecycle.compress, models=completions))),
     ]
 
 

@@ -105,7 +105,7 @@ async def fill(
     work.add(container.user_rules.change_write(key.tenant, added=[rule], removed=[]))
     await work.commit()
     used = {"generator": {mark("model"): TokenUse(input=9, calls=1)}}
-    use = container.spending.priced("run-1", 1, used)
+    use = container.spending.prices.priced("run-1", 1, used)
     await container.spending.store.add(key, use, day=START.date())
     await _fill_traces(container, key)
     await _fill_chat(sessions, key)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from acc_ace.storage.create_stores import Stores
-from acc_ace.turn.journal import journal_problems
+from bench.journal_check import journal_problems
 from schemas.base import SessionKey
 from schemas.commit import JournalEntry
 from schemas.interaction import Interaction

@@ -13,7 +13,7 @@ from acc_ace.core.schemas.commit import (
     JournalEntry,
     Release,
 )
-from acc_ace.turn.journal import journal_problems
+from bench.journal_check import journal_problems
 from tests.fakes.clock import START
 
 

@@ -16,14 +16,11 @@ from pydantic import PrivateAttr
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
-from acc_ace.adk.turn_report import TurnRepeated, learning_failed, turn_report, waiting_calls
-from acc_ace.adk.user_content import session_key
+from acc_ace.adk.turn_report import learning_failed
 from acc_ace.config import Role
 from acc_ace.container import Container
-from acc_ace.core.schemas.report import TurnDone, TurnPaused, TurnReport, WaitingCall
 from acc_ace.errors import AccAceError, LiveNotSupportedError
 from acc_ace.turn.learning_queue import TurnLearning
-from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 
@@ -61,9 +58,7 @@ class BoundedTurn(BaseAgent):
     """
 
     _container: Container = PrivateAttr()
-    _records: TurnRecords = PrivateAttr()
-    _lifecycle: TurnLifecycle = PrivateAttr()
-    _sessions: SessionTurns = PrivateAttr()
+    _turns: SessionTurns = PrivateAttr()
     _pipeline: BaseAgent = PrivateAttr()
     _models: tuple[BaseLlm, ...] = PrivateAttr()
     _learning: TurnLearning | None = PrivateAttr()
@@ -86,9 +81,8 @@ class BoundedTurn(BaseAgent):
             description="Answers from a bounded cognitive state and a playbook that learns.",
             sub_agents=[pipeline],
         )
-        self._container, self._records, self._pipeline = container, records, pipeline
-        self._lifecycle = TurnLifecycle(container)
-        self._sessions = SessionTurns(self._lifecycle)
+        self._container, self._pipeline = container, pipeline
+        self._turns = SessionTurns(container, records)
         self._models = tuple(models.values())
         self._learning, self._learn = learning, learn
         self._maintenance = SessionMaintenance(container, models=models)
@@ -96,17 +90,12 @@ class BoundedTurn(BaseAgent):
     @property
     def records(self) -> TurnRecords:
         """The turns running in this process."""
-        return self._records
+        return self._turns.records
 
     @property
-    def sessions(self) -> SessionTurns:
-        """The sessions that turns of this process hold."""
-        return self._sessions
-
-    @property
-    def lifecycle(self) -> TurnLifecycle:
-        """Opens, commits and fails turns."""
-        return self._lifecycle
+    def turns(self) -> SessionTurns:
+        """Opens and ends the turns."""
+        return self._turns
 
     @property
     def learning(self) -> TurnLearning | None:
@@ -123,55 +112,29 @@ class BoundedTurn(BaseAgent):
         await self._maintenance.close()
         await self._container.parts.close_models(self._models)
 
-    async def take(self, ctx: InvocationContext) -> None:
-        """Hold the session of a run.
-
-        Raises TurnRepeated for one that was committed before, SpendingCeilingError for a user who
-        has spent the day's ceiling.
-        """
-        await self._sessions.take(ctx)
-        key = session_key(ctx)
-        request = self._records.requested(key)
-        earlier = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
-        if earlier is not None:
-            raise TurnRepeated(earlier)
-        await self._container.spending.require_room(key.tenant)
-
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        lease = await self._sessions.take(ctx)
-        lease.is_started = True
-        key = session_key(ctx)
-        record = self._records.begin(key, ctx.invocation_id, buffer=lease.events)
+        record = await self._turns.begin(ctx)
         gate_memory(ctx, self._container, record)
-        waiting: list[WaitingCall] = []
         try:
-            with self._container.pressure.turn():
-                async for event in self._pipeline.run_async(ctx):
-                    waiting.extend(waiting_calls(event))
-                    yield event
+            async for event in self._pipeline.run_async(ctx):
+                yield event
         except AccAceError as error:
             if not record.answered:
                 raise
             learning_failed(record, error)
         except SessionNotFoundError:
             # Deleted while the turn ran: no evidence of it may outlive the session.
-            self._lifecycle.forget(record)
+            self._turns.lifecycle.forget(record)
             raise
         except GeneratorExit:
             if record.answered:
                 await self._learn_after_close(record)
             raise
         finally:
-            self._records.end(key)
-            try:
-                await self._lifecycle.fail(record)
-            finally:
-                await self._sessions.release(ctx)
+            await self._turns.end(ctx, record)
         if record.answered:
-            record.observer.emit(TurnDone(report=self._report(record)))
-        elif record.paused:
-            record.observer.emit(TurnPaused(session=key.session, calls=waiting))
-        self._maintenance.wake(key.app)
+            self._turns.report(record)
+        self._maintenance.wake(record.key.app)
 
     async def _run_live_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         # ADK's /run_live closes with this text; WebSocket limits it to 123 bytes.
@@ -180,18 +143,14 @@ class BoundedTurn(BaseAgent):
         )
         yield  # A generator, as ADK's own: the error is raised with the first event.
 
-    def _report(self, record: TurnRecord) -> TurnReport:
-        return turn_report(record, self._container.settings.limits, self._container.spending)
-
     async def _learn_after_close(self, record: TurnRecord) -> None:
         """Learn although the consumer stopped at the answer, as in ADK's tutorial."""
         if record.learning.outcome is None:
             try:
-                with self._container.pressure.turn():
-                    await self._learn(record)
+                await self._learn(record)
             except AccAceError as error:
                 learning_failed(record, error)
-        record.observer.emit(TurnDone(report=self._report(record)))
+        self._turns.report(record)
         self._maintenance.wake(record.key.app)
 
 
@@ -210,11 +169,7 @@ class SessionPlugin(BasePlugin):
         """Hold the session of a run of our own root agent."""
         del user_message
         if (root := _root(invocation_context)) is not None:
-            try:
-                await root.take(invocation_context)
-            except BaseException:
-                await root.sessions.release(invocation_context)
-                raise
+            await root.turns.take(invocation_context)
         return None
 
     async def before_run_callback(
@@ -222,20 +177,20 @@ class SessionPlugin(BasePlugin):
     ) -> types.Content | None:
         """Hold it for a run without a message too, which resumes another one."""
         if (root := _root(invocation_context)) is not None:
-            (await root.sessions.take(invocation_context)).is_started = True
+            (await root.turns.take(invocation_context)).is_started = True
         return None
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Release it, also when another plugin has answered in the agent's place."""
         if (root := _root(invocation_context)) is not None:
-            await root.sessions.release(invocation_context, keep=True)
+            await root.turns.release(invocation_context, keep=True)
 
     async def on_run_error_callback(
         self, *, invocation_context: InvocationContext, error: Exception
     ) -> None:
         """Release it."""
         if (root := _root(invocation_context)) is not None:
-            await root.sessions.release(invocation_context)
+            await root.turns.release(invocation_context)
 
 
 def _root(ctx: InvocationContext) -> BoundedTurn | None:

@@ -17,7 +17,7 @@ from acc_ace.adk.sessions.json_safe import json_form
 from acc_ace.adk.user_content import attachment
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart
-from acc_ace.core.text.prompt import request_parts
+from acc_ace.core.text.redaction import request_parts
 from acc_ace.errors import ModelError
 from acc_ace.models.reply_bounds import answered_by, use_of
 from acc_ace.turn.observer import SentRequest, StageUse, TurnObserver
@@ -112,7 +112,7 @@ def parts_of(request: LlmRequest, user_text: str = "") -> tuple[RequestPart, ...
     `said` is x_t where it stands in the user's own words. Only our own blocks are cut.
     """
     config = request.config
-    parts = list(request_parts(_instruction(config.system_instruction)))
+    parts = request_parts(_instruction(config.system_instruction))
     if config.tools:
         parts.append(RequestPart(kind="tools", text=_json(config.tools)))
     if config.response_schema is not None:

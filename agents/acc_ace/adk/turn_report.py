@@ -125,7 +125,7 @@ def turn_report(record: TurnRecord, limits: Limits, spending: Spending) -> TurnR
     entry, observer = require(record.entry, "entry", "report"), record.observer
     require(record.decision, "decision", "report")
     turn = interaction_of(record, Outcome.ANSWERED, at=entry.created_at, prompt_hashes={})
-    uses = spending.priced(observer.run, record.number, observer.used)
+    uses = spending.prices.priced(observer.run, record.number, observer.used)
     measured = {
         "recalled": [item.artifact.artifact_id for item in record.recalled.candidates],
         "qualified": [

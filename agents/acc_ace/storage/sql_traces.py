@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.trace import TurnTrace
+from acc_ace.core.schemas.trace import TurnTrace, clipped
 from acc_ace.errors import CorruptStoreError
 from acc_ace.storage.sql_rows import Rows, problem_of
 from acc_ace.storage.tenant_rows import ensure_tenant
@@ -88,7 +88,7 @@ def _compressed(trace: TurnTrace, chars: int) -> bytes:
     texts: dict[str, int] = {}
     form = trace.model_dump(mode="json", exclude={"calls": {"__all__": {"parts"}}})
     for call, shown in zip(trace.calls, form["calls"], strict=True):
-        parts = [part.clipped(chars) for part in call.parts]
+        parts = clipped(call.parts, chars)
         shown["reply"] = call.reply[:chars]
         shown["parts"] = [[p.kind, texts.setdefault(p.text, len(texts)), p.cut] for p in parts]
     form["texts"] = list(texts)

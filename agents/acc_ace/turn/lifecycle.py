@@ -25,17 +25,16 @@ from acc_ace.core.schemas.interaction import (
 )
 from acc_ace.core.schemas.qualification import QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback
-from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.errors import InputError, StoreError
 from acc_ace.turn.ports import EventBuffer
-from acc_ace.turn.rule_service import with_user_rules
+from acc_ace.turn.rule_service import ruled, user_rules
 from acc_ace.turn.spending import beside_replay
 from acc_ace.turn.steps import compress, qualify, recall
 from acc_ace.turn.structured_call import Completion
 from acc_ace.turn.turn_commit import commit_turn, interaction_of, lost_calls
 from acc_ace.turn.turn_record import TurnRecord, TurnStart
 from acc_ace.turn.turn_trace import turn_trace
-from acc_ace.unit_of_work import Database, Write
+from acc_ace.unit_of_work import Write
 
 Begin = Callable[
     [Container, SessionKey], Awaitable[tuple[CommittedState, tuple[QualificationVerdict, ...]]]
@@ -50,10 +49,6 @@ class TurnLifecycle:
 
     def __init__(self, container: Container) -> None:
         self._container = container
-
-    def is_over(self, database: Database) -> bool:
-        """Whether the stores use this database, so that one transaction can cover both."""
-        return self._container.database is database
 
     def hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         """Hold the session lock for a turn. Raises SessionBusyError when the wait times out."""
@@ -94,39 +89,51 @@ class TurnLifecycle:
         """
         container, key, observer = self._container, record.key, record.observer
         observer.budget = TimeBudget(container.settings.limits.turn_model_s)
-        head = await container.journal.head(key)
+        # What does not need one another is read at once.
+        head, earlier, session = await asyncio.gather(
+            container.journal.head(key),
+            container.evidence.find(key, record.start.invocation_id),
+            container.directory.find(key),
+        )
         previous = head.state if head is not None else CommittedState()
-        start = replace(record.start, previous=previous, feedback=feedback)
-        start = await self._named(start)
+        start = _named(replace(record.start, previous=previous, feedback=feedback), earlier)
         # From here on a failed turn is stored as evidence, under a unique key.
         record.start = start = replace(start, turn_input=turn_input)
-        session = await self._session(start)
-        lost = await lost_calls(container, key)
+        if session is None or session.ended:
+            # A new session is stored first, so that an erasure waits for it.
+            session = await container.directory.open(key, at=container.clock.now())
+        scope = container.playbook_scope(key.app, key.user)
+        lost, rules, last, observer.cost_before, record.playbook = await asyncio.gather(
+            lost_calls(container, key),
+            user_rules(container, key),
+            container.evidence.last(key),
+            container.spending.store.of_session(key),
+            container.playbooks.load(scope),
+        )
         observer.warn(*(call.warning for call in lost))
         if begin is not None and container.settings.bootstrap and await self._is_new(key, head):
             # This also applies after an undo of the first turn.
             first, verdicts = await begin(container, key)
             previous = _started_with(first, previous)
             start = replace(start, known=verdicts)
-        scope = container.playbook_scope(key.app, key.user)
         start = replace(
             start,
             session=session,
             lost=lost,
-            previous=await with_user_rules(container, key, previous),
-            previous_turn=await container.evidence.last(key),
+            previous=ruled(previous, *rules),
+            previous_turn=last,
             playbook_scope=scope,
         )
         record.start = edit(start) if edit else start
-        observer.cost_before = await container.spending.store.of_session(key)
-        record.playbook = await container.playbooks.load(scope)
 
     async def resume(self, record: TurnRecord, paused: JournalEntry) -> None:
         """Go on with a paused turn, whose CCS_t is in the journal. Raises StoreError."""
         record.entry, record.is_written = paused, True
         before = await self._container.journal.get(record.key, paused.state.version - 1)
         previous = before.state if before else CommittedState()
-        record.start = await self._named(replace(record.start, previous=previous))
+        start = replace(record.start, previous=previous)
+        earlier = await self._container.evidence.find(start.key, start.invocation_id)
+        record.start = _named(start, earlier)
         record.observer.warn(*paused.warnings)
 
     async def recall(self, record: TurnRecord) -> None:
@@ -253,7 +260,7 @@ class TurnLifecycle:
     async def _calls(self, record: TurnRecord) -> list[Write]:
         """What the turn's model calls cost so far, all of it: a run counts once; their requests."""
         spending, observer = self._container.spending, record.observer
-        uses = spending.priced(observer.run, record.number, observer.used)
+        uses = spending.prices.priced(observer.run, record.number, observer.used)
         writes = [spending.write(record.key, uses)] if uses else []
         if self._container.settings.keep_requests:
             # In a thread: long texts take their time to redact.
@@ -281,38 +288,6 @@ class TurnLifecycle:
             turn if record.decision is None else beside_replay(record.start, record.observer, turn)
         )
 
-    async def _named(self, start: TurnStart) -> TurnStart:
-        """The start with its evidence key, made of its invocation id once CCS_{t-1} is known.
-
-        If the invocation ran before, its evidence exists; this is another turn, and its key gets
-        the version of CCS_t as a suffix. A turn resumed after a pause replaces the evidence stored
-        at the pause. Raises StoreError.
-        """
-        name = start.invocation_id
-        earlier = await self._container.evidence.find(start.key, name)
-        suffixed = f"{name}/{start.previous.version + 1}"
-        if earlier is not None and earlier.outcome is Outcome.PAUSED:
-            return replace(
-                start,
-                evidence_id=name,
-                failure_id=suffixed,
-                guarded=tuple(earlier.guarded),
-                idempotency_key=start.idempotency_key or earlier.idempotency_key,
-                feedback=start.feedback or earlier.feedback,
-            )
-        is_another = earlier is not None and (
-            earlier.outcome is not Outcome.FAILED or bool(earlier.tool_results)
-        )
-        return replace(start, evidence_id=suffixed if is_another else name, failure_id="")
-
-    async def _session(self, start: TurnStart) -> SessionRecord:
-        """The session's record. A new session is stored first, so that an erasure waits for it."""
-        directory, now = self._container.directory, self._container.clock.now()
-        known = await directory.find(start.key)
-        if known is not None and not known.ended:
-            return known
-        return await directory.open(start.key, at=now)
-
     async def _is_new(self, key: SessionKey, head: JournalEntry | None) -> bool:
         """Whether a session has no turn yet, or none since all were undone; not after a reset."""
         before_turns = {CommitKind.ROLLBACK, CommitKind.RULES, CommitKind.EDIT}
@@ -321,6 +296,30 @@ class TurnLifecycle:
             follows = head.state.version - 1 if head.follows is None else head.follows
             head = await self._container.journal.get(key, follows) if follows else None
         return head is None
+
+
+def _named(start: TurnStart, earlier: Interaction | None) -> TurnStart:
+    """The start with its evidence key, made of its invocation id once CCS_{t-1} is known.
+
+    `earlier` is the evidence of the invocation: if it ran before, this is another turn, and its key
+    gets the version of CCS_t as a suffix. A turn resumed after a pause replaces the evidence stored
+    at the pause.
+    """
+    name = start.invocation_id
+    suffixed = f"{name}/{start.previous.version + 1}"
+    if earlier is not None and earlier.outcome is Outcome.PAUSED:
+        return replace(
+            start,
+            evidence_id=name,
+            failure_id=suffixed,
+            guarded=tuple(earlier.guarded),
+            idempotency_key=start.idempotency_key or earlier.idempotency_key,
+            feedback=start.feedback or earlier.feedback,
+        )
+    is_another = earlier is not None and (
+        earlier.outcome is not Outcome.FAILED or bool(earlier.tool_results)
+    )
+    return replace(start, evidence_id=suffixed if is_another else name, failure_id="")
 
 
 def _started_with(known: CommittedState, previous: CommittedState) -> CommittedState:

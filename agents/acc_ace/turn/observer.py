@@ -3,7 +3,6 @@
 Tokens, time and model calls by stage, calls saved, warnings, and the requests that are kept.
 """
 
-import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -49,9 +48,9 @@ class StageUse:
 
     def named(self) -> dict[str, TokenUse]:
         """`by_model`, with what a reply without a model's name took under the stage's model."""
-        named = {model: use for model, use in self.by_model.items() if model}
-        if "" in self.by_model:
-            named[self.model] = named.get(self.model, TokenUse()) + self.by_model[""]
+        named = dict(self.by_model)
+        if unnamed := named.pop("", None):
+            named[self.model] = named.get(self.model, TokenUse()) + unnamed
         return named
 
 
@@ -62,7 +61,7 @@ class TurnObserver:
     listener: Listener | None = None
     run: str = field(default_factory=lambda: uuid4().hex)
     """The name of this run among those whose cost is kept."""
-    budget: TimeBudget = field(default_factory=lambda: TimeBudget(math.inf))
+    budget: TimeBudget = field(default_factory=TimeBudget)
     """Time budget of the turn's model calls, running since the turn was opened."""
     cost_before: Totals = field(default_factory=Totals)
     """What the session had cost before the turn."""
@@ -105,7 +104,7 @@ class TurnObserver:
 
     def warn(self, *warnings: str) -> None:
         """Add warnings, without duplicates."""
-        self.warnings.extend(w for w in warnings if w not in self.warnings)
+        self.warnings[:] = dict.fromkeys((*self.warnings, *warnings))
 
     def count(self, use: StageUse, result: StructuredResult[Any]) -> None:
         """Take a structured call's cost into its stage, and its warnings and calls here."""

@@ -112,31 +112,22 @@ def lesson_sources(outcome: TurnOutcome) -> LessonSources:
     """Split the text that a turn's lessons may rest on by whose words they are."""
     before = outcome.previous
     inputs = (outcome.turn_input, before.input) if before else (outcome.turn_input,)
-    results = (*outcome.tool_results, *(before.tool_results if before else ()))
-    parts = [_speakers(turn_input) for turn_input in inputs]
-    judged = [(item.ground_truth, item.comment) for item in outcome.feedback]
     # A ground truth vouches for the text of the question.
     is_vouched = any(item.ground_truth for item in outcome.feedback)
-    return LessonSources(
-        own=(
-            *(part.own for part in parts),
-            *(words for part in parts for words in (part.doubtful, part.quoted) if is_vouched),
-            *(words for two in judged for words in two if words),
-        ),
-        doubtful=(
-            *(result.result for result in results if result.is_error),
-            *(part.doubtful for part in parts if not is_vouched),
-            *agent_text(outcome),
-        ),
-        foreign=(
-            *(result.result for result in results if not result.is_error),
-            *outcome.state.ccs.retrieved_artifacts,
-            *outcome.documents,
-            *(given.text for turn_input in inputs for given in turn_input.attachments),
-            *(part.foreign for part in parts),
-            *(part.quoted for part in parts if not is_vouched),
-        ),
-    )
+    own: list[str] = []
+    doubtful: list[str] = [*agent_text(outcome)]
+    foreign: list[str] = [*outcome.state.ccs.retrieved_artifacts, *outcome.documents]
+    for turn_input in inputs:
+        part = _speakers(turn_input)
+        own.append(part.own)
+        foreign += [part.foreign, *(given.text for given in turn_input.attachments)]
+        (own if is_vouched else doubtful).append(part.doubtful)
+        (own if is_vouched else foreign).append(part.quoted)
+    for result in (*outcome.tool_results, *(before.tool_results if before else ())):
+        (doubtful if result.is_error else foreign).append(result.result)
+    for item in outcome.feedback:
+        own += filter(None, (item.ground_truth, item.comment))
+    return LessonSources(own=tuple(own), doubtful=tuple(doubtful), foreign=tuple(foreign))
 
 
 def _speakers(turn_input: TurnInput) -> Speakers:

@@ -3,6 +3,7 @@
 Each change is one transaction over the session's state and the user-wide rules.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 
 from acc_ace.container import Container
@@ -37,8 +38,17 @@ async def with_user_rules(
     container: Container, key: SessionKey, state: CommittedState
 ) -> CommittedState:
     """The state with the user-wide rules brought up to date."""
-    rules = await container.user_rules.list(key.tenant)
-    number = await container.user_rules.next_number(key.tenant)
+    return ruled(state, *await user_rules(container, key))
+
+
+async def user_rules(container: Container, key: SessionKey) -> tuple[Sequence[ConstraintPin], int]:
+    """The rules of a session's user, and the number of the next one. Raises StoreError."""
+    rules = container.user_rules
+    return await asyncio.gather(rules.list(key.tenant), rules.next_number(key.tenant))
+
+
+def ruled(state: CommittedState, rules: Sequence[ConstraintPin], number: int) -> CommittedState:
+    """The state with these user-wide rules, the next of which gets a number."""
     state = state.model_copy(update={"next_user_pin": number})
     own = [pin for pin in state.pins if pin.scope is not RuleScope.USER]
     pins = [*rules, *own]

@@ -1,6 +1,6 @@
 """What turns cost: price what models used, keep it, and refuse turns above the day's ceiling."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Final
 from uuid import uuid4
@@ -16,6 +16,7 @@ from acc_ace.core.schemas.cost import (
     SessionCost,
     StageCost,
     Totals,
+    Used,
 )
 from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.core.schemas.report import Money, TokenUse, TurnCost
@@ -33,9 +34,6 @@ CACHE_MINIMUM: Final = 1_024
 
 STAGES: Final = ("qualifier", "compressor", "generator", "reflector", "curator")
 """Stages that ask models, in their order; a turn may go without any of them but the Generator."""
-
-Used = Mapping[str, Mapping[str, TokenUse]]
-"""Tokens by stage and model."""
 
 
 class Spending:
@@ -82,25 +80,9 @@ class Spending:
             resets_at=datetime.combine(day + timedelta(days=1), time(), UTC),
         )
 
-    def priced(self, run: str, turn: int, used: Used) -> list[ModelUse]:
-        """What a run used, with its prices; a call without tokens costs nothing."""
-        return [
-            ModelUse(
-                run=run,
-                turn=turn,
-                stage=stage,
-                model=model,
-                tokens=use,
-                nano=self._nano(model, use),
-            )
-            for stage, by_model in used.items()
-            for model, use in by_model.items()
-            if use.calls or use.total
-        ]
-
     async def note(self, key: SessionKey, turn: int, used: Used) -> None:
         """Keep what work beside the turns has used, such as later learning. Raises StoreError."""
-        if uses := self.priced(uuid4().hex, turn, used):
+        if uses := self.prices.priced(uuid4().hex, turn, used):
             await self.store.add(key, uses, day=self._day())
 
     def write(self, key: SessionKey, uses: Sequence[ModelUse]) -> Write:
@@ -136,12 +118,6 @@ class Spending:
 
     def _day(self) -> date:
         return self._clock.now().astimezone(UTC).date()
-
-    def _nano(self, model: str, use: TokenUse) -> int | None:
-        if not use.total:
-            return 0
-        price = self.prices.price(model)
-        return None if price is None else price.nano(use)
 
 
 def turn_cost(uses: Sequence[ModelUse], before: Totals) -> TurnCost:

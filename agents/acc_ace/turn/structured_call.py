@@ -21,7 +21,8 @@ from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart
-from acc_ace.core.text.prompt import Lines, Prompt, load_prompt, request_parts
+from acc_ace.core.text.prompt import Lines, Prompt, load_prompt
+from acc_ace.core.text.redaction import request_parts
 from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import ModelError, ModelOutputError

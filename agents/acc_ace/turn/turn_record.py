@@ -23,7 +23,7 @@ from acc_ace.core.schemas.interaction import (
 from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.core.schemas.qualification import Qualification, QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback, Judgement, Reflection
-from acc_ace.core.schemas.report import ReportedLearning
+from acc_ace.core.schemas.report import ReportedLearning, TurnEvent
 from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.turn.observer import Listener, TurnObserver
 from acc_ace.turn.ports import EventBuffer
@@ -243,12 +243,24 @@ class TurnRecords:
         return request if session == key else TurnOptions()
 
     def begin(
-        self, key: SessionKey, invocation_id: str, *, buffer: EventBuffer | None = None
+        self,
+        key: SessionKey,
+        invocation_id: str,
+        *,
+        buffer: EventBuffer | None = None,
+        listener: Listener | None = None,
+        marks_playbook: bool = False,
     ) -> TurnRecord:
-        """Open the record of a turn."""
+        """Open the record of a turn; the caller's listener and `listener` hear it."""
         request = self.requested(key)
+        listeners = [each for each in (listener, request.listener) if each is not None]
+
+        def heard(event: TurnEvent) -> None:
+            for each in listeners:
+                each(event)
+
         start = TurnStart(key, invocation_id=invocation_id, idempotency_key=request.idempotency_key)
-        record = TurnRecord(start, TurnObserver(request.listener), buffer)
+        record = TurnRecord(start, TurnObserver(heard), buffer, marks_playbook)
         self._running[key] = record
         return record
 

@@ -4,8 +4,7 @@ The words are those that were sent, redacted; nothing is rendered again to be sh
 """
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Final, NamedTuple
 
 from acc_ace.core.gates.references import artifact_ids
@@ -13,15 +12,12 @@ from acc_ace.core.schemas.artifact import ArtifactKind
 from acc_ace.core.schemas.cost import PriceTable
 from acc_ace.core.schemas.report import NANO, TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RecalledCandidate, RequestPart, TurnTrace
-from acc_ace.core.text.redaction import redact
+from acc_ace.core.text.redaction import redact, redacted_parts
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.turn.turn_record import TurnRecord
 
 PART_CHARS: Final = 32_000
 """Maximum characters kept of a part or a reply."""
-
-_SCANNED_CHARS: Final = PART_CHARS + 8_000
-"""Scanned before a text is cut: a secret that is cut is not known as one."""
 
 
 def turn_trace(record: TurnRecord, calls: Sequence[ModelCall], prices: PriceTable) -> TurnTrace:
@@ -32,37 +28,26 @@ def turn_trace(record: TurnRecord, calls: Sequence[ModelCall], prices: PriceTabl
         turn=record.number,
         invocation_id=record.start.evidence_id,
         run=f"{observer.run}/{begun}" if begun else observer.run,
-        calls=tuple(_kept(call, prices, observer.redacted) for call in calls),
+        calls=tuple(_kept(calls, prices, observer.redacted)),
         candidates=() if begun else tuple(_candidates(record)),
     )
 
 
 def _kept(
-    call: ModelCall, prices: PriceTable, redacted: dict[RequestPart, RequestPart]
-) -> ModelCall:
-    """The call as it is kept; a tool loop sends most of its parts again, so each is read once."""
-    for part in (*call.parts, RequestPart(kind="reply", text=call.reply)):
-        if part not in redacted:
-            redacted[part] = _lasting(part) if part.kind in _LASTING else _redacted(part)
-    update = {
-        "parts": tuple(redacted[part] for part in call.parts),
-        "reply": redacted[RequestPart(kind="reply", text=call.reply)].text,
-        "price": prices.price(call.model),
-    }
-    return call.model_copy(update=update)
-
-
-_LASTING: Final = frozenset({"role", "tools", "schema"})
-"""Kinds of parts that are the same from turn to turn."""
-
-
-def _redacted(part: RequestPart) -> RequestPart:
-    over = max(0, len(part.text) - _SCANNED_CHARS)
-    text = redact(part.text[:_SCANNED_CHARS])
-    return RequestPart(kind=part.kind, text=text, cut=over).clipped(PART_CHARS)
-
-
-_lasting = lru_cache(maxsize=64)(_redacted)
+    calls: Sequence[ModelCall], prices: PriceTable, redacted: dict[RequestPart, RequestPart]
+) -> Iterator[ModelCall]:
+    """The calls as they are kept. A tool loop sends most of its parts again: each is read once."""
+    replies = [RequestPart(kind="reply", text=call.reply) for call in calls]
+    sent = dict.fromkeys([*chain.from_iterable(call.parts for call in calls), *replies])
+    new = [part for part in sent if part not in redacted]
+    redacted.update(zip(new, redacted_parts(new, PART_CHARS), strict=True))
+    for call, reply in zip(calls, replies, strict=True):
+        update = {
+            "parts": tuple(map(redacted.__getitem__, call.parts)),
+            "reply": redacted[reply].text,
+            "price": prices.price(call.model),
+        }
+        yield call.model_copy(update=update)
 
 
 def _candidates(record: TurnRecord) -> Iterator[RecalledCandidate]:

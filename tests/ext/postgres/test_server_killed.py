@@ -14,7 +14,7 @@ from acc_ace.conversation import APP_NAME
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.server.identity import DEFAULT_USER
 from acc_ace.storage.create_stores import Stores
-from acc_ace.turn.journal import journal_problems
+from bench.journal_check import journal_problems
 from config import ROLES
 from schemas.base import SessionKey
 from tests.durability.processes import evidence, history

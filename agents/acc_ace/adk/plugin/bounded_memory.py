@@ -27,19 +27,14 @@ from google.genai import types
 
 from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.gated_memory import gate_memory
-from acc_ace.adk.model_calls import count_failure, count_reply, note_request
+from acc_ace.adk.model_calls import count_failure, note_request
 from acc_ace.adk.plugin.model_request import bound_results, can_take, find_cache, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
 from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.stages.answer_events import answer_metadata
 from acc_ace.adk.stages.stage import projection
-from acc_ace.adk.stages.tool_loop import (
-    is_failure,
-    keep_calls_apart,
-    note_result,
-    result_text,
-)
+from acc_ace.adk.stages.tool_loop import AgentCalls, is_failure, result_text
 from acc_ace.config import GuardMode, Role
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
@@ -95,6 +90,7 @@ class BoundedMemoryPlugin(BasePlugin):
         lasting = self._memory.models.lasting()
         self._maintenance = self._parts.maintenance(self._container, models=lasting)
         self._guard = ActGuard(self._container, (models or {}).get("guard"), mode=guard)
+        self._calls = AgentCalls(self._container, self._guard)
         self._container.spending.require_prices(self._parts.priced_names([self._guard.model]))
         self._turns = Turns(
             self._container,
@@ -189,9 +185,8 @@ class BoundedMemoryPlugin(BasePlugin):
         if turn is None:
             return None
         run = turn.runs[run_name(callback_context)]
-        keep_calls_apart(llm_response, turn.record, callback_context, run.events())
-        model = turn.asked.get(callback_context.agent_name, "")
-        count_reply(turn.record.observer, callback_context, llm_response, model=model)
+        model, earlier = turn.asked.get(callback_context.agent_name, ""), run.events()
+        self._calls.replied(turn.record, callback_context, llm_response, earlier, model=model)
         return None
 
     async def on_model_error_callback(
@@ -210,14 +205,9 @@ class BoundedMemoryPlugin(BasePlugin):
         _refuse_without_plugin(tool)
         turn = self._turns.require(tool_context)
         if is_evidence(tool.name) and tool is not self._search:
-            guarded = await self._guard.check(tool, tool_args, tool_context, turn.record)
-            if guarded is not None:
-                return guarded
-            call_id = tool_context.function_call_id or ""
-            starts = self._memory.lifecycle.start_tool
-            refusal = await starts(turn.record, call_id, tool.name, tool_args)
-            if refusal is not None:
-                return {"error": refusal}
+            refused = await self._calls.started(turn.record, tool, tool_args, tool_context)
+            if refused is not None:
+                return refused
         self._turns.calling(turn)
         return None
 
@@ -297,11 +287,8 @@ class BoundedMemoryPlugin(BasePlugin):
 
     def _note(self, tool: BaseTool, context: ToolContext, text: str, *, is_error: bool) -> None:
         turn = self._turns.find(context)
-        if turn is None or not is_evidence(tool.name):
-            return
-        limit = self._container.settings.limits.tool_result_tokens
-        call_id = context.function_call_id
-        note_result(turn.record, tool.name, call_id, text, is_error=is_error, max_tokens=limit)
+        if turn is not None and is_evidence(tool.name):
+            self._calls.ended(turn.record, tool, context, text, is_error=is_error)
 
 
 def _protect(turn: OpenTurn, event: Event) -> None:

@@ -15,17 +15,17 @@ from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name, used_bullets
 from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.session_turns import SessionTurns
+from acc_ace.adk.sessions.session_services import StoredSessions
 from acc_ace.adk.stages.answer_events import committed_state
-from acc_ace.adk.turn_report import TurnRepeated, learning_failed, turn_report
+from acc_ace.adk.turn_report import learning_failed
 from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.report import Answer, TurnDone, TurnPaused
+from acc_ace.core.schemas.report import Answer, TurnPaused
 from acc_ace.errors import AccAceError, MemoryBypassedError
 from acc_ace.models.names import note_on
 from acc_ace.turn.observer import Listener
-from acc_ace.turn.turn_record import TurnRecords
 
 
 class Turns:
@@ -43,10 +43,9 @@ class Turns:
         """`wake` starts the due work of an app, after each of its turns."""
         self._container, self._memory, self._wake = container, memory, wake
         self._prompt_hashes, self._listener = prompt_hashes, listener
-        self.records = TurnRecords()
+        self._sessions = SessionTurns(container)
+        self.records = self._sessions.records
         """What callers ask of the turns that they run."""
-        self._lifecycle = memory.lifecycle
-        self._sessions = SessionTurns(self._lifecycle)
         self._open: dict[RunName, OpenTurn] = {}
         self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
         self._closing: set[asyncio.Task[None]] = set()
@@ -69,24 +68,14 @@ class Turns:
     async def take(self, ctx: InvocationContext) -> None:
         """Hold the session of a run before its message is stored.
 
-        Raises ConfigError when it is not known which model to ask, SpendingCeilingError for a user
-        who has spent the day's ceiling, SessionBusyError, ConflictError when the session was
-        deleted meanwhile, TurnRepeated for a turn that was committed before, or StoreError.
+        Raises ConfigError when it is not known which model to ask, and what `SessionTurns.take`
+        raises.
         """
         if self._is_part(ctx):
             return
         self._memory.models.completions(ctx)  # Raises before ADK stores the message.
-        key = session_key(ctx)
-        await self._end_abandoned(key)
-        if self._sessions.find(ctx) is not None:
-            return
-        await self._container.spending.require_room(key.tenant)
+        await self._end_abandoned(session_key(ctx))
         await self._sessions.take(ctx)
-        request = self.records.requested(key)
-        earlier = await self._lifecycle.repeated(key, request.idempotency_key, request.input)
-        if earlier is not None:
-            await self._sessions.release(ctx)
-            raise TurnRepeated(earlier)
 
     async def begin(self, ctx: InvocationContext) -> None:
         """Hold the session, prepare CCS_t, hide the transcript.
@@ -100,11 +89,9 @@ class Turns:
             self._open[run_name(ctx)] = outer
             return
         await self.take(ctx)
-        lease = await self._sessions.take(ctx)
-        lease.is_started = True
-        request = self.records.requested(session_key(ctx))
-        turn = new_turn(ctx, self._listener, request, lease.events)
-        turn.counted.enter_context(self._container.pressure.turn())
+        marks = not isinstance(ctx.session_service, StoredSessions)
+        record = await self._sessions.begin(ctx, listener=self._listener, marks_playbook=marks)
+        turn = new_turn(ctx, record)
         try:
             turn.unsaved = await self._memory.open(turn)
         except BaseException:
@@ -191,11 +178,7 @@ class Turns:
                 if turn.record.answered:
                     await self._learn(turn)
         finally:
-            turn.counted.close()
-            try:
-                await self._lifecycle.fail(turn.record)
-            finally:
-                await self._sessions.release(turn.ctx)
+            await self._sessions.end(turn.ctx, turn.record)
         if not failed:
             self._wake(turn.record.key.app)
 
@@ -219,7 +202,9 @@ class Turns:
     async def _commit(self, turn: OpenTurn, answer: str | None, event: Event) -> None:
         record = turn.record
         output = None if answer is None else _output(turn, answer, self._container)
-        await self._lifecycle.commit(record, output, prompt_hashes=self._prompt_hashes, ahead=event)
+        await self._sessions.lifecycle.commit(
+            record, output, prompt_hashes=self._prompt_hashes, ahead=event
+        )
         turn.committed = answer
 
     async def _learn(self, turn: OpenTurn) -> None:
@@ -227,8 +212,7 @@ class Turns:
             await self._memory.learn(turn)
         except AccAceError as error:
             learning_failed(turn.record, error)
-        limits, spending = self._container.settings.limits, self._container.spending
-        turn.record.observer.emit(TurnDone(report=turn_report(turn.record, limits, spending)))
+        self._sessions.report(turn.record)
 
     async def _end_abandoned(self, key: SessionKey) -> None:
         """Close turns that this task has abandoned, or that were abandoned at their answer."""

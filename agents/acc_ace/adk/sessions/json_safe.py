@@ -34,6 +34,8 @@ def json_form(value: Any) -> Any:  # noqa: ANN401 - a tool may return anything
 
 def json_safe(value: Any) -> Any:  # noqa: ANN401
     """The value itself when Pydantic writes it as its JSON form, the form otherwise."""
+    if value is None:  # As most fields of an event are.
+        return None
     form = json_form(value)
     try:
         return value if to_json(value) == to_json(form) else form

@@ -72,6 +72,12 @@ def touch_session(rows: Rows, key: SessionKey, *, at: float) -> int | None:
     return row[0] if row else None
 
 
+def read_time(rows: Rows, key: SessionKey) -> float | None:
+    """When a session was changed last; None for one that does not exist."""
+    row = rows.one(f"SELECT updated_at FROM adk_sessions WHERE {_KEY}", key)  # noqa: S608 - constants
+    return row[0] if row else None
+
+
 def read_session(rows: Rows, key: SessionKey) -> SessionRow | None:
     """One session with its own state."""
     row = rows.one(

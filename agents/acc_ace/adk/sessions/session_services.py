@@ -24,6 +24,10 @@ class StoredSessions(BaseSessionService):
         """Buffer what an invocation appends, until its turn is written or discarded."""
 
     @abstractmethod
+    async def updated_at(self, key: SessionKey) -> float | None:
+        """When a session was changed last; None for one that does not exist."""
+
+    @abstractmethod
     async def drop(self, key: SessionKey) -> None:
         """Delete a session and nothing else; the caller holds it."""
 

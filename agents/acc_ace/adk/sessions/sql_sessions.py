@@ -61,6 +61,7 @@ from acc_ace.adk.sessions.session_rows import (
     read_session,
     read_sessions,
     read_shared_state,
+    read_time,
     read_user_state,
     session_id,
     use_time_ordered_ids,
@@ -179,6 +180,10 @@ class SqlSessionService(StoredSessions):
         session, bodies = loaded
         session.events = [Event.model_validate_json(body) for body in bodies]
         return await self._shown(session)
+
+    async def updated_at(self, key: SessionKey) -> float | None:
+        """When a session was changed last; None for one that does not exist."""
+        return await self.database.read(lambda rows: read_time(rows, key))
 
     async def list_sessions(
         self, *, app_name: str, user_id: str | None = None

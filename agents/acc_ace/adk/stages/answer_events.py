@@ -6,16 +6,18 @@ passed on unchanged.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event, EventActions
 from google.genai import types
 from pydantic_core import from_json
 
+from acc_ace.adk.stages.tool_loop import result_text
+from acc_ace.adk.turn_report import waiting_calls
+from acc_ace.adk.user_content import attachment
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.interaction import GeneratorOutput, ToolCall
-from acc_ace.core.schemas.report import AnswerChunk, ToolStarted
+from acc_ace.core.schemas.report import AnswerChunk, ToolStarted, WaitingCall
 from acc_ace.errors import ModelOutputError
 from acc_ace.models.response_shape import SET_MODEL_RESPONSE
 from acc_ace.turn.structured_call import parser
@@ -77,74 +79,135 @@ def _readable_answer(reply: str) -> str:
 _parse = parser(GeneratorOutput)
 
 
-class AnswerCollector:
-    """Collects an answer from its events; `output` is set once it is complete."""
+class RunAnswer:
+    """What the agents of one run have said so far.
 
-    def __init__(self, record: TurnRecord) -> None:
-        self.output: GeneratorOutput | None = None
-        self.paused = False
-        self.complaint = "the model said nothing"
+    The Generator (`is_own`) answers in a field of its reply, and waits whatever it says after a
+    call that waits.
+    """
+
+    def __init__(self, record: TurnRecord, *, is_own: bool = False) -> None:
         self._record = record
-        self._stream = AnswerStream()
+        self._stream = AnswerStream() if is_own else None
+        self._texts: list[str] = []
+        self._output = ""
+        self._pending: dict[str, WaitingCall] = {}
+        self._spoke_last = False
 
-    def take(self, event: Event) -> Iterator[Event]:
-        """The events to show for one event of the inner agent."""
+    @property
+    def answer(self) -> str | None:
+        """All text shown to the user, in order; else the last result or output of a run.
+
+        None while the run waits, or when there is none of these.
+        """
+        return None if self.waits else "\n\n".join(self._texts) or self._output or None
+
+    @property
+    def waits(self) -> bool:
+        """Whether the run has ended in a call without a result: it waits for a person.
+
+        A host's agent that speaks after such a call has answered; the result opens a new turn.
+        """
+        return bool(self._pending) and not self._spoke_last
+
+    @property
+    def waiting(self) -> list[WaitingCall]:
+        """The calls without a result, in their order."""
+        return list(self._pending.values())
+
+    @property
+    def reply(self) -> str:
+        """The last text, as the model wrote it."""
+        return self._texts[-1] if self._texts else ""
+
+    def take(self, event: Event) -> str:
+        """Read an event; give what a partial one, repeated whole later, shows of the answer."""
         if event.partial:
-            yield from self._chunk(event)
-            return
-        self._stream = AnswerStream()
-        if event.get_function_calls() or event.get_function_responses():
-            yield from self._tools(event)
-        elif text := _text(event):
-            self._finish(text)
+            return self._take_chunk(event)
+        if self._stream is not None:
+            self._stream = AnswerStream()
+        self.note_calls(event)
+        self._wait(event)
+        if event.author == "user":
+            return ""
+        if event.is_final_response() and not event.get_function_calls():
+            self._take_answer(event)
+        if event.output is not None:
+            self._output = result_text(event.output)
+        return ""
 
-    def _chunk(self, event: Event) -> Iterator[Event]:
-        fresh = self._stream.feed(_text(event))
-        if fresh:
-            self._record.observer.emit(AnswerChunk(text=fresh))
-            content = types.Content(role="model", parts=[types.Part(text=fresh)])
-            yield event.model_copy(update={"content": content, "author": "generator"})
+    def _take_chunk(self, event: Event) -> str:
+        text = _shown(event.content) if self._stream is None else self._stream.feed(_text(event))
+        if text:
+            self._record.observer.emit(AnswerChunk(text=text))
+        return text
 
-    def _tools(self, event: Event) -> Iterator[Event]:
-        parts = (event.content.parts if event.content else None) or []
-        shown = [part for part in parts if _is_tool_part(part)]
+    def note_calls(self, event: Event) -> None:
+        """Keep the tool calls of an event as evidence, whether or not the user sees it."""
+        tools = self._record.tools
         for call in event.get_function_calls():
-            if call.name != SET_MODEL_RESPONSE:
-                self._note_call(call)
-        self.paused = self.paused or bool(event.long_running_tool_ids)
-        if shown and event.content is not None:
-            content = types.Content(role=event.content.role, parts=shown)
-            yield event.model_copy(update={"content": content})
+            name, args = call.name or "", dict(call.args or {})
+            if name == SET_MODEL_RESPONSE:
+                continue  # A form of the answer.
+            tools.calls.append(ToolCall(id=call.id or "", name=name, args=args, step=tools.replies))
+            self._record.observer.emit(ToolStarted(name=name, args=args))
 
-    def _note_call(self, call: types.FunctionCall) -> None:
-        name, args = call.name or "", dict(call.args or {})
-        self._record.tools.calls.append(
-            ToolCall(id=call.id or "", name=name, args=args, step=self._record.tools.replies)
-        )
-        self._record.observer.emit(ToolStarted(name=name, args=args))
+    def _wait(self, event: Event) -> None:
+        if event.long_running_tool_ids:
+            self._pending |= {call.id: call for call in waiting_calls(event)}
+            for id_ in event.long_running_tool_ids - self._pending.keys():
+                self._pending[id_] = WaitingCall(id=id_, name="", args={})
+            self._spoke_last = False
+        for response in event.get_function_responses() if self._stream is None else ():
+            self._pending.pop(response.id or "", None)
 
-    def _finish(self, text: str) -> None:
-        output: GeneratorOutput | None
-        try:
-            output = _parse(text)
-        except ModelOutputError as error:
-            self.complaint = str(error)
-            output = self._salvage(text)
-        if output is not None and output.final_answer.strip():
-            self.output = output
-        elif output is not None:
-            self.complaint = "the answer is blank"
+    def _take_answer(self, event: Event) -> None:
+        if text := _shown(event.content) if self._stream is None else _text(event):
+            self._texts.append(text)
+            self._spoke_last = self._stream is None
+        elif event.actions.skip_summarization:
+            results = event.get_function_responses()
+            self._output = "\n".join(result_text(result.response) for result in results)
 
-    def _salvage(self, text: str) -> GeneratorOutput | None:
-        """Plain text is an answer; of broken JSON, as much of the answer as can be read."""
-        answer = _readable_answer(text)
+
+def _shown(content: types.Content | None) -> str:
+    """What a content shows without the model's thoughts: its text, and what is attached."""
+    parts = [part for part in (content.parts if content else None) or [] if not part.thought]
+    text = "".join(part.text for part in parts if part.text)
+    return "\n".join([*([text] if text.strip() else []), *filter(None, map(attachment, parts))])
+
+
+def read_output(reply: str, record: TurnRecord) -> GeneratorOutput | str:
+    """The Generator's answer in its reply, or why there is none.
+
+    Plain text is an answer; of broken JSON, as much of the answer as can be read.
+    """
+    if not reply:
+        return "the model said nothing"
+    try:
+        output = _parse(reply)
+    except ModelOutputError as error:
+        answer = _readable_answer(reply)
         if not answer.strip():
-            return None
-        if answer.strip() != text.strip():
-            self._record.observer.warn(
-                f"generator: broken reply ({self.complaint}); shown as far as read"
-            )
-        return GeneratorOutput(final_answer=answer)
+            return str(error)
+        if answer.strip() != reply.strip():
+            record.observer.warn(f"generator: broken reply ({error}); shown as far as read")
+        output = GeneratorOutput(final_answer=answer)
+    return output if output.final_answer.strip() else "the answer is blank"
+
+
+def shown_event(event: Event, fresh: str) -> Event | None:
+    """What the user sees of an event: the `fresh` part of the answer, or calls and results."""
+    if event.partial:
+        content = types.Content(role="model", parts=[types.Part(text=fresh)])
+        update = {"content": content, "author": "generator"}
+        return event.model_copy(update=update) if fresh else None
+    parts = (event.content.parts if event.content else None) or []
+    tools = [part for part in parts if _is_tool_part(part)]
+    if not tools or event.content is None:
+        return None
+    content = types.Content(role=event.content.role, parts=tools)
+    return event.model_copy(update={"content": content})
 
 
 def answer_event(

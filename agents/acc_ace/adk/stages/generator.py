@@ -16,19 +16,24 @@ from pydantic import PrivateAttr
 
 from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.memory_view import lasting_text
-from acc_ace.adk.stages.answer_events import AnswerCollector, answer_event, committed_state
+from acc_ace.adk.stages.answer_events import (
+    RunAnswer,
+    answer_event,
+    committed_state,
+    read_output,
+    shown_event,
+)
 from acc_ace.adk.stages.stage import protect_state_keys
 from acc_ace.adk.stages.tool_loop import ToolLoop
 from acc_ace.adk.structured_agent import content_config
 from acc_ace.adk.user_content import hand_on, session_key, state_event
-from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.report import Answer, AnswerChunk
+from acc_ace.core.schemas.report import Answer, AnswerChunk, TurnEvent, TurnPaused
 from acc_ace.core.text.prompt import Prompt
-from acc_ace.errors import ConflictError, ModelOutputError
+from acc_ace.errors import AccAceError, ConflictError, ModelOutputError
 from acc_ace.models.names import note_on
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
@@ -66,12 +71,10 @@ class Generator(BaseAgent):
         self._container, self._records, self._prompt = container, records, prompt
         self._lifecycle = TurnLifecycle(container)
         self._digests, self._model_name = prompt_digests, model.model
-        self._agent = self._inner(model, list(tools), container.settings, guard)
+        self._agent = self._inner(model, list(tools), guard)
 
-    def _inner(
-        self, model: BaseLlm, tools: list[Any], settings: Settings, guard: ActGuard
-    ) -> LlmAgent:
-        loop = ToolLoop(self._records, self._lifecycle, settings.limits, guard, self._prompt)
+    def _inner(self, model: BaseLlm, tools: list[Any], guard: ActGuard) -> LlmAgent:
+        loop = ToolLoop(self._container, self._records, guard, self._prompt)
         return LlmAgent(
             name="generator_",
             model=model,
@@ -87,7 +90,7 @@ class Generator(BaseAgent):
             before_tool_callback=loop.before_tool,
             after_tool_callback=loop.after_tool,
             on_tool_error_callback=loop.on_tool_error,
-            generate_content_config=content_config(settings.generator),
+            generate_content_config=content_config(self._container.settings.generator),
         )
 
     def _instruction(self, context: ReadonlyContext) -> str:
@@ -98,47 +101,55 @@ class Generator(BaseAgent):
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         record = self._records.get(session_key(ctx))
         with record.observer.stage("generator") as use:
-            answering = AnswerCollector(record)
             for _ in range(self._container.settings.limits.repairs + 1):
-                async for event in self._agent.run_async(ctx):
-                    protect_state_keys(ctx, event, record)
-                    for shown in answering.take(event):
-                        yield shown
-                if answering.output is not None or answering.paused:
+                run = RunAnswer(record, is_own=True)
+                async for inner in self._agent.run_async(ctx):
+                    protect_state_keys(ctx, inner, record)
+                    if outer := shown_event(inner, run.take(inner)):
+                        yield outer
+                output = read_output(run.reply, record)
+                if run.waits or isinstance(output, GeneratorOutput):
                     break
             use.model = use.model or self._model_name
-            if answering.paused:
-                waits = state_event(ctx, self.name, committed_state(record))
-                await self._lifecycle.commit(record, None, prompt_hashes=self._digests, ahead=waits)
-                yield waits
-                return
-            if answering.output is None and _is_taken(ctx, record):
-                raise ConflictError(
-                    "this call was already answered, in a run that failed, and is not repeated; "
-                    "send a message to continue"
-                )
-            output = _with_notes(_known_bullets(_require(answering), record), record)
-            hand_on(ctx, keys.GENERATOR_OUTPUT, output)
-            answer = answer_event(ctx, self.name, record, output, note_on(use.model))
+            if isinstance(output, str) and not run.waits:
+                raise _unanswered(ctx, record, output)
+            decision, event, news = self._ending(ctx, record, run, output, use.model)
             # Before the event that shows it to the user.
-            await self._lifecycle.commit(record, output, prompt_hashes=self._digests, ahead=answer)
-        yield answer
-        record.observer.emit(
-            Answer(text=output.final_answer, model=use.model, note=note_on(use.model))
-        )
+            await self._lifecycle.commit(record, decision, prompt_hashes=self._digests, ahead=event)
+        yield event
+        record.observer.emit(news)
+
+    def _ending(
+        self,
+        ctx: InvocationContext,
+        record: TurnRecord,
+        run: RunAnswer,
+        output: GeneratorOutput | str,
+        model: str,
+    ) -> tuple[GeneratorOutput | None, Event, TurnEvent]:
+        """The decision of the turn, the event that stores it, and the news for listeners."""
+        if run.waits or isinstance(output, str):
+            paused = TurnPaused(session=record.key.session, calls=run.waiting)
+            return None, state_event(ctx, self.name, committed_state(record)), paused
+        output, note = _with_notes(_known_bullets(output, record), record), note_on(model)
+        hand_on(ctx, keys.GENERATOR_OUTPUT, output)
+        news = Answer(text=output.final_answer, model=model, note=note)
+        return output, answer_event(ctx, self.name, record, output, note), news
 
 
-def _is_taken(ctx: InvocationContext, record: TurnRecord) -> bool:
-    """Whether ADK did nothing, because the call that a person answers was answered before."""
+def _unanswered(ctx: InvocationContext, record: TurnRecord, complaint: str) -> AccAceError:
+    """The error of a turn without an answer.
+
+    ADK does nothing when the call that a person answers was answered before.
+    """
     parts = (ctx.user_content.parts if ctx.user_content else None) or []
     answers = any(part.function_response for part in parts)
-    return answers and not record.tools.replies and not record.tools.started
-
-
-def _require(answering: AnswerCollector) -> GeneratorOutput:
-    if answering.output is None:
-        raise ModelOutputError(f"generator: no usable answer ({answering.complaint})")
-    return answering.output
+    if answers and not record.tools.replies and not record.tools.started:
+        return ConflictError(
+            "this call was already answered, in a run that failed, and is not repeated; "
+            "send a message to continue"
+        )
+    return ModelOutputError(f"generator: no usable answer ({complaint})")
 
 
 def _with_notes(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
@@ -153,7 +164,7 @@ def _with_notes(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
 def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
     """The output with the bullet ids that exist; an invented id causes a warning."""
     known = {bullet.id for bullet in record.lessons.bullets}
-    used = [bullet_id for bullet_id in dict.fromkeys(output.bullet_ids) if bullet_id in known]
+    used = [*filter(known.__contains__, dict.fromkeys(output.bullet_ids))]
     invented = sorted(set(output.bullet_ids) - known)
     if invented:
         record.observer.warn(

@@ -6,14 +6,16 @@ that clients could have changed: it is checked by digest and repaired, never tru
 
 from collections.abc import Mapping
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
+from google.adk.agents.invocation_context import InvocationContext
 from google.genai import types
 from pydantic import ValidationError
 
 from acc_ace.adk.stages.initial_state import bootstrap
-from acc_ace.adk.stages.stage import State, playbook_projection
-from acc_ace.adk.user_content import content_text
+from acc_ace.adk.stages.stage import State, Work, playbook_projection
+from acc_ace.adk.user_content import content_text, hand_on
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import Authority
@@ -24,6 +26,19 @@ from acc_ace.errors import InputError
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord
+
+
+def opening(container: Container, lifecycle: TurnLifecycle) -> Work:
+    """Step 1 as the work of a stage."""
+
+    async def opened(ctx: InvocationContext, record: TurnRecord) -> State:
+        state = ctx.session.state
+        mended = await open_turn(lifecycle, container, record, state, ctx.user_content)
+        hand_on(ctx, keys.USER_QUERY, record.start.x_t)
+        state.setdefault(keys.GROUND_TRUTH, None)
+        return mended
+
+    return opened
 
 
 async def open_turn(
@@ -43,7 +58,7 @@ async def open_turn(
     settings = container.settings
     with record.observer.stage("initializer"):
         taken = content_text(content, name_attachments=is_host)
-        authority = min(taken.authority, _authority(state), key=lambda a: a.rank)
+        authority = min(taken.authority, _authority(state), key=attrgetter("rank"))
         turn_input = take_input(
             taken.text, authority, settings.limits, attachments=taken.attachments
         )

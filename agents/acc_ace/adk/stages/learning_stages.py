@@ -7,7 +7,7 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models import BaseLlm
 
 from acc_ace.adk.stages.answer_learning import AnswerLearning
-from acc_ace.adk.stages.stage import ContentlessStage, State, playbook_projection
+from acc_ace.adk.stages.stage import ContentlessStage, State, playbook_projection, step
 from acc_ace.adk.user_content import hand_on
 from acc_ace.config import Role
 from acc_ace.container import Container
@@ -45,13 +45,11 @@ def learning_stages(
     async def update(_: InvocationContext, record: TurnRecord) -> State:
         return playbook_projection(record) if await learning.update(record) else {}
 
-    async def queue(_: InvocationContext, record: TurnRecord) -> State:
-        await learning.queue(record)
-        return {}
-
     stage = partial(ContentlessStage, records)
     if learning.is_later:
-        return {"scheduler": [stage("scheduler", "Lets learning happen later.", queue)]}
+        return {
+            "scheduler": [stage("scheduler", "Lets learning happen later.", step(learning.queue))]
+        }
     return {
         "reflector": [
             stage("reflector_", "Reflects.", reflect),

@@ -26,6 +26,16 @@ Work = Callable[[InvocationContext, TurnRecord], Awaitable[State]]
 """A stage's part of the turn; returns the state to persist, {} for none."""
 
 
+def step(take: Callable[[TurnRecord], Awaitable[None]]) -> Work:
+    """A step of the turn as the work of a stage that persists no state."""
+
+    async def work(_: InvocationContext, record: TurnRecord) -> State:
+        await take(record)
+        return {}
+
+    return work
+
+
 class ContentlessStage(BaseAgent):
     """A stage without content events: a step of the turn, as an agent of ADK."""
 

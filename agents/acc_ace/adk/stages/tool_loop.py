@@ -7,7 +7,7 @@ import asyncio
 import json
 import logging
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from random import SystemRandom
 from typing import Any, Final
 from uuid import uuid4
@@ -25,10 +25,10 @@ from acc_ace.adk.memory_view import put_changing
 from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
 from acc_ace.adk.user_content import quote_attachments
+from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import ToolCall, ToolResult
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.report import ToolFinished
 from acc_ace.core.text.prompt import Prompt, write_input
 from acc_ace.core.text.rules.contradiction import flag_contradiction, screened_input
@@ -123,19 +123,66 @@ _SPARE_CALLS = 3
 """Model calls beyond one for each allowed tool and repair: the answer, and two wasted ones."""
 
 
-class ToolLoop:
+class AgentCalls:
+    """The book of a turn's agents: what they ask of models and tools is counted, checked, kept."""
+
+    def __init__(self, container: Container, guard: ActGuard) -> None:
+        self._limits, self._guard = container.settings.limits, guard
+        self._lifecycle = TurnLifecycle(container)
+
+    def replied(
+        self,
+        record: TurnRecord,
+        ctx: CallbackContext,
+        reply: LlmResponse,
+        earlier: Iterable[Event],
+        *,
+        model: str = "",
+    ) -> None:
+        """Count what a reply took; let no two calls have the same id.
+
+        `model` is the name under which it was asked, `earlier` as in `keep_calls_apart`.
+        """
+        count_reply(record.observer, ctx, reply, model=model)
+        keep_calls_apart(reply, record, ctx, earlier)
+
+    async def started(
+        self, record: TurnRecord, tool: BaseTool, args: Mapping[str, Any], ctx: ToolContext
+    ) -> dict[str, Any] | None:
+        """Record that an acting tool is about to run; else the result to give in its place.
+
+        Raises StoreError.
+        """
+        guarded = await self._guard.check(tool, args, ctx, record)
+        if guarded is not None:
+            return guarded
+        call_id = ctx.function_call_id or ""
+        refusal = await self._lifecycle.start_tool(record, call_id, tool.name, args)
+        return {"error": refusal} if refusal else None
+
+    def ended(
+        self, record: TurnRecord, tool: BaseTool, ctx: ToolContext, text: str, *, is_error: bool
+    ) -> None:
+        """Keep a tool's result as evidence of the turn: the first one of its call.
+
+        ADK hands the answer that a failure was given to the callback of results as well.
+        """
+        limit, call_id = self._limits.tool_result_tokens, ctx.function_call_id
+        result = tool_result(tool.name, call_id, text, is_error=is_error, max_tokens=limit)
+        if any(each.tool_call_id == result.tool_call_id for each in record.tools.results):
+            return
+        record.tools.results.append(result)
+        record.observer.emit(ToolFinished(name=tool.name, is_error=is_error))
+
+
+class ToolLoop(AgentCalls):
     """Callbacks of the inner LlmAgent; they work on the record of the running turn."""
 
     def __init__(
-        self,
-        records: TurnRecords,
-        lifecycle: TurnLifecycle,
-        limits: Limits,
-        guard: ActGuard,
-        prompt: Prompt,
+        self, container: Container, records: TurnRecords, guard: ActGuard, prompt: Prompt
     ) -> None:
-        self._records, self._lifecycle = records, lifecycle
-        self._limits, self._guard, self._prompt = limits, guard, prompt
+        super().__init__(container, guard)
+        self._records, self._prompt = records, prompt
 
     def before_model(
         self, callback_context: CallbackContext, llm_request: LlmRequest
@@ -162,9 +209,8 @@ class ToolLoop:
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
         """Count what the reply took; let no two calls have the same id."""
-        record = self._record(callback_context)
-        count_reply(record.observer, callback_context, llm_response)
-        keep_calls_apart(llm_response, record, callback_context, callback_context.session.events)
+        record, earlier = self._record(callback_context), callback_context.session.events
+        self.replied(record, callback_context, llm_response, earlier)
 
     def on_model_error(
         self, callback_context: CallbackContext, llm_request: LlmRequest, error: Exception
@@ -186,11 +232,7 @@ class ToolLoop:
         if record.tools.started <= self._limits.tool_calls:
             if tool.name in READ_ONLY:
                 return None
-            guarded = await self._guard.check(tool, args, tool_context, record)
-            if guarded is not None:
-                return guarded
-            refusal = await self._lifecycle.start_tool(record, name, tool.name, args)
-            return {"error": refusal} if refusal else None
+            return await self.started(record, tool, args, tool_context)
         return {
             "error": f"{tool.name} was not run: the limit of {self._limits.tool_calls} tool calls "
             "in a turn is reached; answer with what you have"
@@ -205,9 +247,8 @@ class ToolLoop:
     ) -> dict[str, Any] | None:
         """Keep the result as evidence; what the model sees of it is bounded and screened."""
         text, limit = result_text(tool_response), self._limits.tool_result_tokens
-        record, is_error = self._record(tool_context), is_failure(tool_response)
-        call_id = tool_context.function_call_id
-        note_result(record, tool.name, call_id, text, is_error=is_error, max_tokens=limit)
+        record = self._record(tool_context)
+        self.ended(record, tool, tool_context, text, is_error=is_failure(tool_response))
         # Search results are screened already, one by one.
         rules = [] if tool.name == SEARCH_TOOL else record.rules
         return shown_response(text, limit, rules) or mended_response(tool_response)
@@ -224,10 +265,9 @@ class ToolLoop:
             return None  # Its outcome is unknown.
         logger.warning("tool_failed tool=%s error=%s", tool.name, type(error).__name__)
         detail = str(error) if isinstance(error, AccAceError | ValueError) else type(error).__name__
-        record, text = self._record(tool_context), f"{tool.name} failed: {detail}"
-        limit, call_id = self._limits.tool_result_tokens, tool_context.function_call_id
-        note_result(record, tool.name, call_id, text, is_error=True, max_tokens=limit)
-        return {"error": clip_tokens(text, limit)}
+        text = f"{tool.name} failed: {detail}"
+        self.ended(self._record(tool_context), tool, tool_context, text, is_error=True)
+        return {"error": clip_tokens(text, self._limits.tool_result_tokens)}
 
     def _quote_input(self, record: TurnRecord, llm_request: LlmRequest) -> None:
         turn_input = record.start.turn_input
@@ -288,26 +328,6 @@ def mended_response(response: object) -> dict[str, Any] | None:
     # ADK wraps everything but dictionaries, Pydantic models included.
     is_whole = isinstance(response, dict) and isinstance(plain, dict)
     return plain if is_whole else {"result": plain}
-
-
-def note_result(
-    record: TurnRecord,
-    name: str,
-    call_id: str | None,
-    text: str,
-    *,
-    is_error: bool,
-    max_tokens: int,
-) -> None:
-    """Keep a tool's result as evidence of the turn: the first one of its call.
-
-    ADK hands the answer that a failure was given to the callback of results as well.
-    """
-    result = tool_result(name, call_id, text, is_error=is_error, max_tokens=max_tokens)
-    if any(known.tool_call_id == result.tool_call_id for known in record.tools.results):
-        return
-    record.tools.results.append(result)
-    record.observer.emit(ToolFinished(name=name, is_error=is_error))
 
 
 def tool_result(

@@ -4,7 +4,7 @@ Money is counted in billionths of a US dollar (`nano`), so that sums are exact; 
 dollars. An unknown price is None and never 0.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 from typing import Final
 
@@ -18,6 +18,10 @@ NEWEST: Final = 2**31 - 1
 
 REPLAY: Final = "replay"
 """The stage under which the cost of replaying the transcript is kept; it is no part of any sum."""
+
+
+Used = Mapping[str, Mapping[str, TokenUse]]
+"""Tokens by stage and model."""
 
 
 class ModelPrice(Value):
@@ -61,6 +65,28 @@ class PriceTable(Value):
             return self.models[name]
         fitting = [key for key in self.models if key[-1:] == "*" and name.startswith(key[:-1])]
         return self.models[max(fitting, key=len)] if fitting else None
+
+    def priced(self, run: str, turn: int, used: Used) -> "list[ModelUse]":
+        """What a run used, with its prices; a call without tokens costs nothing."""
+        return [
+            ModelUse(
+                run=run,
+                turn=turn,
+                stage=stage,
+                model=model,
+                tokens=use,
+                nano=self._nano(model, use),
+            )
+            for stage, by_model in used.items()
+            for model, use in by_model.items()
+            if use.calls or use.total
+        ]
+
+    def _nano(self, model: str, use: TokenUse) -> int | None:
+        if not use.total:
+            return 0
+        price = self.price(model)
+        return None if price is None else price.nano(use)
 
 
 class ModelUse(Value):

@@ -1,5 +1,7 @@
 """What the models of a turn were asked and answered, and what became of what was recalled."""
 
+from collections.abc import Iterable
+
 from pydantic import Field
 
 from acc_ace.core.schemas.base import StoredValue, Value
@@ -17,12 +19,15 @@ class RequestPart(Value):
     text: str = Field(description="Secrets and personal data redacted.")
     cut: int = Field(default=0, description="Characters at its end that are not kept.")
 
-    def clipped(self, chars: int) -> "RequestPart":
-        """The part with a text of at most `chars` characters."""
-        over = len(self.text) - chars
-        if over <= 0:
-            return self
-        return RequestPart(kind=self.kind, text=self.text[:chars], cut=self.cut + over)
+
+def clipped(parts: Iterable[RequestPart], chars: int) -> list[RequestPart]:
+    """The parts, each with a text of at most `chars` characters."""
+    return [part if len(part.text) <= chars else _cut(part, chars) for part in parts]
+
+
+def _cut(part: RequestPart, chars: int) -> RequestPart:
+    over = len(part.text) - chars
+    return RequestPart(kind=part.kind, text=part.text[:chars], cut=part.cut + over)
 
 
 class ModelCall(Value):

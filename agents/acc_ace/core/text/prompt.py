@@ -6,13 +6,12 @@ An artifact is quoted data that cannot break out of its block.
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.trace import RequestPart
 from acc_ace.core.text.normalize import neutralise
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.tokens import clip_tokens
@@ -56,41 +55,6 @@ def escaped_json(value: object) -> str:
     # Lone surrogates become JSON escapes.
     safe = text.encode("utf-8", "backslashreplace").decode("utf-8")
     return safe.translate(_ESCAPES)
-
-
-_BLOCK = lazy_pattern(r'<input name="([a-z][a-z0-9_]{0,63})">.*?</input>', re.DOTALL)
-_KINDS: Final = {
-    "previous_state": "state",
-    "current_input": "x_t",
-    "earlier_input": "history",
-    "candidates": "artifacts",
-}
-"""Kinds of parts whose inputs have other names."""
-
-
-def request_parts(text: str) -> Iterator[RequestPart]:
-    """Cut a request at its blocks; what is beside them is 'role', but for blank lines.
-
-    No value can close a block, so the cuts are those that `write_input` made.
-    """
-    at = 0
-    for block in _BLOCK.finditer(text):
-        if text[at : block.start()].strip():
-            yield RequestPart(kind="role", text=text[at : block.start()])
-        yield from _block_parts(_KINDS.get(block[1], block[1]), block[0])
-        at = block.end()
-    if text[at:].strip():
-        yield RequestPart(kind="role", text=text[at:])
-
-
-def _block_parts(kind: str, block: str) -> Iterator[RequestPart]:
-    """A block as one part, the rules of a state before the rest of it."""
-    rules, goal, rest = block.partition("\ngoal_orientation: ")
-    if kind == "state" and goal:
-        yield RequestPart(kind="rules", text=rules)
-        yield RequestPart(kind="state", text=goal + rest)
-    else:
-        yield RequestPart(kind=kind, text=block)
 
 
 _INPUTS_SECTION = lazy_pattern(r"^## Inputs$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)

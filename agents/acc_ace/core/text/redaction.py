@@ -1,4 +1,4 @@
-"""Find and redact secrets and personal data in text.
+"""Find and redact secrets and personal data in text, and in the parts of a request to a model.
 
 Well-known patterns only (keys of large vendors, tokens, labelled passwords, private keys, e-mail
 addresses, phone and card numbers). It screens lessons and does not classify all personal data:
@@ -9,9 +9,13 @@ Japanese has no spaces, so a number or a key may be next to a letter. With `re.A
 """
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
+from typing import Final
 
+from acc_ace.core.schemas.trace import RequestPart, clipped
 from acc_ace.core.text.patterns import lazy_pattern
 
 SCANNED_CHARACTERS = 100_000
@@ -174,3 +178,67 @@ def _luhn(text: str) -> bool:
     digits = [int(char) for char in text if char.isdigit()]
     doubled = [digit * 2 - 9 * (digit > 4) for digit in digits[-2::-2]]
     return (sum(digits[-1::-2]) + sum(doubled)) % 10 == 0
+
+
+_BLOCK = lazy_pattern(r'<input name="([a-z][a-z0-9_]{0,63})">.*?</input>', re.DOTALL)
+_KINDS: Final = {
+    "previous_state": "state",
+    "current_input": "x_t",
+    "earlier_input": "history",
+    "candidates": "artifacts",
+}
+"""Kinds of parts whose inputs have other names."""
+
+
+def request_parts(text: str) -> list[RequestPart]:
+    """Cut a request at its blocks; what is beside them is 'role', but for blank lines.
+
+    No value can close a block, so the cuts are those that `write_input` made.
+    """
+    return [*_parts(text)]
+
+
+def _parts(text: str) -> Iterator[RequestPart]:
+    at = 0
+    for block in _BLOCK.finditer(text):
+        if text[at : block.start()].strip():
+            yield RequestPart(kind="role", text=text[at : block.start()])
+        yield from _block_parts(_KINDS.get(block[1], block[1]), block[0])
+        at = block.end()
+    if text[at:].strip():
+        yield RequestPart(kind="role", text=text[at:])
+
+
+def _block_parts(kind: str, block: str) -> Iterator[RequestPart]:
+    """A block as one part, the rules of a state before the rest of it."""
+    rules, goal, rest = block.partition("\ngoal_orientation: ")
+    if kind == "state" and goal:
+        yield RequestPart(kind="rules", text=rules)
+        yield RequestPart(kind="state", text=goal + rest)
+    else:
+        yield RequestPart(kind=kind, text=block)
+
+
+_LASTING: Final = frozenset({"role", "tools", "schema"})
+"""Kinds of parts that are the same from turn to turn."""
+
+_MARGIN: Final = 8_000
+"""Characters read beyond those that are kept: a secret that is cut is not known as one."""
+
+
+def redacted_parts(parts: Iterable[RequestPart], chars: int) -> list[RequestPart]:
+    """Parts of requests, redacted, each with at most `chars` characters."""
+    return [
+        _lasting_part(part, chars) if part.kind in _LASTING else _redacted_part(part, chars)
+        for part in parts
+    ]
+
+
+def _redacted_part(part: RequestPart, chars: int) -> RequestPart:
+    scanned = chars + _MARGIN
+    over = max(0, len(part.text) - scanned)
+    text = redact(part.text[:scanned])
+    return clipped([RequestPart(kind=part.kind, text=text, cut=over)], chars)[0]
+
+
+_lasting_part = lru_cache(maxsize=64)(_redacted_part)
