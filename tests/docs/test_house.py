@@ -70,6 +70,7 @@ EXTENSIONS: Final = {
     "embedded": 2_775,
     "guard": 852,
     "lab": 994,
+    "openai_compatible": 478,
     "postgres": 1_186,
     "semantic": 966,
     "strategies": 140,
