@@ -2,7 +2,7 @@
 
 The names below are the public API, each imported on first access: `import acc_ace` costs nothing,
 and `app` and `root_agent`, which ADK's loaders look for, read the settings of the process. Public
-modules are `acc_ace.errors`, with every error, and `acc_ace.storage.conformance`, the contract of
+modules are `acc_ace.errors`, with every error, and `acc_ace.ext.conformance`, the contract of
 every store. Everything else in this package is private. docs/api.md lists what each name is for.
 """
 

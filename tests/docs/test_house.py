@@ -39,8 +39,8 @@ PINS: Final = {
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(589, 250),
     "deep tests": Pin(58, 60),
-    "code lines": Pin(44_364, 42_500),
-    "code lines of the core": Pin(25_197, 23_500),
+    "code lines": Pin(44_359, 42_500),
+    "code lines of the core": Pin(24_957, 23_500),
     "modules that the plugin loads": Pin(128, 150),
     "class names defined twice": Pin(0, 0),
     "participles as names": Pin(818, 500),
@@ -66,6 +66,7 @@ TRACED: Final = {
 EXTENSIONS: Final = {
     # code lines of each
     "background": 1_176,
+    "conformance": 241,
     "documents": 799,
     "embedded": 2_775,
     "guard": 852,

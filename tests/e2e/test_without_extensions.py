@@ -16,8 +16,8 @@ from tests.e2e.processes import ROOT, environment
 FOLDERS: Final = {path.parent.name for path in ROOT.glob("agents/acc_ace/ext/*/__init__.py")}
 NAMES: Final = sorted({*EXTENSIONS, *FOLDERS})
 TABLE: Final = Path("agents/acc_ace/hooks.py")
-UNLISTED: Final = {"strategies"}
-"""What an agent of one's own imports by name, so that it needs no line."""
+UNLISTED: Final = {"conformance", "strategies"}
+"""What an agent or a test suite of one's own imports by name, so that it needs no line."""
 
 CORE: Final = ("contract", "docs", "pipeline", "prompts", "server", "unit")
 """Not `ext`; nor what the suite without soak runs as whole processes (`e2e`, `durability`) or with

@@ -15,7 +15,7 @@ from acc_ace.core.playbook.selection import select_bullets
 from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.bullet import clean_id
 from acc_ace.core.schemas.commit import CommittedState
-from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
+from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.input_checks import take_input
@@ -118,8 +118,3 @@ async def predict(
     known = {bullet.id for bullet in shown}
     used = [name for name in dict.fromkeys(map(clean_id, result.value.bullet_ids)) if name in known]
     return replace(result, value=result.value.model_copy(update={"bullet_ids": used}))
-
-
-def question(text: str) -> TurnInput:
-    """x_t of a standalone question."""
-    return TurnInput(text=text)

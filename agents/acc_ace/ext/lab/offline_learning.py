@@ -12,13 +12,13 @@ from acc_ace.adk.student_models import Students
 from acc_ace.clock import Clock
 from acc_ace.core.playbook.playbook_store import IdempotentCommit, PlaybookStore
 from acc_ace.core.schemas.base import PlaybookScope
-from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import StoredPlaybook
 from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.core.text.answer_scoring import score_answer
 from acc_ace.errors import ConflictError, InputError, ModelUnavailable
-from acc_ace.ext.lab.learning_plan import ALONE, Split, best, order, predict, question
+from acc_ace.ext.lab.learning_plan import ALONE, Split, best, order, predict
 from acc_ace.ext.lab.run_copy import learnt
 from acc_ace.ext.lab.run_state import FeedbackMode, HeldoutScore, RunState, Sample
 from acc_ace.turn.learning_step import LearningResult, TurnOutcome, curation_context, learn
@@ -96,7 +96,7 @@ class OfflineLearner:
             state = _with(state, score_sum=state.score_sum + score, scored=state.scored + 1)
         feedback = _feedback(state.options.feedback, sample.target, score)
         outcome = TurnOutcome(
-            turn_input=question(sample.text),
+            turn_input=TurnInput(text=sample.text),
             state=ALONE.model_copy(update={"turn": state.epoch * state.train + position + 1}),
             generation=reply.value,
             feedback=feedback,

@@ -129,7 +129,7 @@ class SqliteVectors:
         Hundreds of them, best first, ties newest first: candidates by sign, rescored by exact
         cosines of vectors centred on the tenant's mean.
         """
-        loaded = self._refreshed(connection, tenant, model, len(query))
+        loaded = self.refresh(connection, tenant, model, len(query))
         count = min(max(loaded.signs.size // 200, _MIN_RESCORED), _MAX_RESCORED)
         rows = sorted(loaded.signs.nearest(floats(query), count))
         records = connection.execute(_OF_ROWS, (json.dumps(rows), model)).fetchall()
@@ -156,21 +156,15 @@ class SqliteVectors:
         loaded = self._loaded.get((tenant, model))
         return _best(vectors, query, loaded.signs.mean) if loaded else {}
 
-    def refresh(
-        self, connection: sqlite3.Connection, tenant: int, model: int, dimension: int
-    ) -> None:
-        """Load vectors stored since the last search, ahead of the next one."""
-        self._refreshed(connection, tenant, model, dimension)
-
     def forget(self, tenant: int) -> None:
         """Drop a tenant's signs; on the database's thread."""
         for key in [key for key in self._loaded if key[0] == tenant]:
             del self._loaded[key]
 
-    def _refreshed(
+    def refresh(
         self, connection: sqlite3.Connection, tenant: int, model: int, dimension: int
     ) -> _Loaded:
-        """The tenant's signs, up to date and within the memory budget."""
+        """The tenant's signs with what was stored since, within the memory budget."""
         key = tenant, model
         count = _count(connection, tenant, model)
         loaded = self._loaded.get(key)
