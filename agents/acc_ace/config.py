@@ -18,8 +18,14 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from acc_ace.core.schemas.limits import BackgroundLimits, Limits, RecallWeights
 from acc_ace.errors import ConfigError
 from acc_ace.model_settings import (
+    AUTO,
+    EMBEDDED_MODEL,
+    GEMINI_MODEL,
+    POLICY_MODEL,
+    ROLES,
     AgentSettings,
     EmbedderSettings,
+    GuardMode,
     GuardModelSettings,
     Role,
     ToolForm,
@@ -45,19 +51,6 @@ __all__ = [
     "names_set",
     "settings",
 ]
-
-EMBEDDED_MODEL = "embedded/rules"
-POLICY_MODEL = "embedded/policy"
-GEMINI_MODEL = "gemini-3.5-flash"
-"""ADK's own current default; a test compares it with the installed ADK."""
-
-AUTO = "auto"
-"""Model name that means: Gemini where Google credentials exist, else the embedded model."""
-
-ROLES: tuple[Role, ...] = ("qualifier", "compressor", "generator", "reflector", "curator")
-"""The agents of every turn; the guard's model is optional."""
-
-GuardMode = Literal["off", "confirm", "block"]
 
 _GOOGLE = ("GOOGLE_", "GEMINI_")
 """Prefixes of Google's own variables, which google-genai reads from the environment."""

@@ -14,11 +14,11 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from acc_ace.clock import Clock
-from acc_ace.config import Settings
 from acc_ace.core.schemas.base import PlaybookScope
 
 if TYPE_CHECKING:
     from acc_ace.adk.turn_parts import TurnParts
+    from acc_ace.config import Settings
     from acc_ace.core.playbook.playbook_store import PlaybookStore
     from acc_ace.memory.artifact_store import ArtifactStore, Embedder
     from acc_ace.turn.journal import Journal

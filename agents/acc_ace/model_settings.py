@@ -15,14 +15,26 @@ Safety = Literal["", "off", "none", "only_high", "medium_and_above", "low_and_ab
 THINKING = "least, off, minimal, low, medium, high, or a number of tokens"
 """What may be set, for messages."""
 
+EMBEDDED_MODEL = "embedded/rules"
 POLICY_MODEL = "embedded/policy"
 """Thinks for the survivor where no language model is named."""
+
+GEMINI_MODEL = "gemini-3.5-flash"
+"""ADK's own current default; a test compares it with the installed ADK."""
+
+AUTO = "auto"
+"""Model name that means: Gemini where Google credentials exist, else the embedded model."""
+
+ROLES: tuple[Role, ...] = ("qualifier", "compressor", "generator", "reflector", "curator")
+"""The agents of every turn; the guard's model is optional."""
+
+GuardMode = Literal["off", "confirm", "block"]
 
 
 class AgentSettings(BaseModel):
     """How one agent calls its model. What is unset is left to the provider."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     model: str = Field(
         default="auto",
@@ -107,7 +119,7 @@ class GuardModelSettings(AgentSettings):
 class EmbedderSettings(BaseModel):
     """The embedding model for semantic search."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     model: str = Field(
         default="",

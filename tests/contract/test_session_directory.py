@@ -165,7 +165,9 @@ async def test_an_idle_session_is_taken_by_one_until_it_is_due_again_or_changes(
     await stores.directory.open(KEY, at=START)
     since = [START + later(seconds) for seconds in (10, 69, 71)]
     assert [await taken(stores, each) for each in since] == [[KEY], [], [KEY]]
-    await stores.directory.reset(KEY, turn=0)
+    work = stores.unit_of_work()
+    work.add(stores.directory.reset_write(KEY, turn=0))
+    await work.commit()
     assert await taken(stores, START + later(72)) == [KEY]
     await stores.directory.open(KEY, at=START + later(90))
     assert await taken(stores, START + later(80)) == []

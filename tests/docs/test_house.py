@@ -26,25 +26,25 @@ class Pin(NamedTuple):
 
 
 PINS: Final = {
-    "closure of plugin, modules": Pin(113, 120),
-    "closure of plugin, lines": Pin(19_373, 24_000),
+    "closure of plugin, modules": Pin(112, 120),
+    "closure of plugin, lines": Pin(18_944, 24_000),
     "closure of controller, modules": Pin(117, 120),
-    "closure of controller, lines": Pin(20_746, 24_000),
+    "closure of controller, lines": Pin(20_744, 24_000),
     "closure of commit_gate, modules": Pin(20, 25),
     "closure of commit_gate, lines": Pin(3_498, 4_500),
     "closure of survivor, modules": Pin(165, 160),
-    "closure of survivor, lines": Pin(30_971, 31_000),
+    "closure of survivor, lines": Pin(30_969, 31_000),
     "fields of the turn's record": Pin(17, 25),
     "modules that write it": Pin(3, 4),
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(589, 250),
     "deep tests": Pin(58, 60),
-    "code lines": Pin(44_359, 42_500),
-    "code lines of the core": Pin(24_957, 23_500),
-    "modules that the plugin loads": Pin(128, 150),
+    "code lines": Pin(44_350, 42_500),
+    "code lines of the core": Pin(24_946, 23_500),
+    "modules that the plugin loads": Pin(126, 150),
     "class names defined twice": Pin(0, 0),
     "participles as names": Pin(818, 500),
-    "lines of the longest file": Pin(453, 300),
+    "lines of the longest file": Pin(448, 300),
     "modules of the fullest room": Pin(21, 18),
 }
 """What stands in the files."""

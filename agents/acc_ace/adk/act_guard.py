@@ -8,9 +8,9 @@ from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
-from acc_ace.config import GuardMode
 from acc_ace.container import Container
 from acc_ace.hooks import GUARD, ToolGuardPort, absent, is_offered, only
+from acc_ace.model_settings import GuardMode
 from acc_ace.models.names import has_judge
 from acc_ace.turn.turn_record import TurnRecord
 

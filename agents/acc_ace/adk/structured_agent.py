@@ -6,7 +6,7 @@ what cost, with which warnings.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -14,14 +14,17 @@ from google.genai import types
 from pydantic import BaseModel
 
 from acc_ace.adk.model_calls import parts_of, reply_facts
-from acc_ace.config import AgentSettings, Role, Settings
 from acc_ace.core.schemas.commit import CompressorReply
 from acc_ace.core.schemas.delta import DeltaBatch
 from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.schemas.qualification import RelevanceBatch
 from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.text.prompt import Prompt
+from acc_ace.model_settings import AgentSettings, Role
 from acc_ace.turn.structured_call import Reply
+
+if TYPE_CHECKING:
+    from acc_ace.config import Settings
 
 Models = Mapping[Role, BaseLlm]
 """Models by role."""
@@ -46,7 +49,7 @@ def content_config(settings: AgentSettings) -> types.GenerateContentConfig:
     )
 
 
-def direct_completions(models: Models, settings: Settings) -> dict[Role, "DirectCompletion"]:
+def direct_completions(models: Models, settings: "Settings") -> dict[Role, "DirectCompletion"]:
     """Direct completions of models, by role."""
     return {
         role: DirectCompletion(model, SCHEMAS[role], settings.agent(role))

@@ -3,12 +3,14 @@
 import re
 from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from acc_ace.config import EMBEDDED_MODEL, Settings
 from acc_ace.errors import ConfigError
 from acc_ace.hooks import ENDPOINTS, MODELS, absent, how_to_install, is_offered, offering
-from acc_ace.model_settings import POLICY_MODEL
+from acc_ace.model_settings import EMBEDDED_MODEL, POLICY_MODEL
+
+if TYPE_CHECKING:
+    from acc_ace.config import Settings
 
 EMBEDDED_NOTE = "extractive, not an LLM"
 """The label of the embedded model's answers."""
@@ -22,7 +24,7 @@ def note_on(model: str) -> str:
     return OWN_NOTES.get(model, "")
 
 
-def has_judge(settings: Settings) -> bool:
+def has_judge(settings: "Settings") -> bool:
     """Whether a model judges tool calls: one is named, and the embedded ones cannot."""
     return bool(settings.guard_model.model) and not note_on(settings.model_name("guard"))
 

@@ -15,7 +15,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import TypeAdapter
 
-from acc_ace.config import Role
+from acc_ace.model_settings import Role
 
 SET_MODEL_RESPONSE = "set_model_response"
 """Name of ADK's tool that carries the final structured answer."""

@@ -98,27 +98,17 @@ class SqlSessionDirectory:
         values = (until, *key, idle_since)
         return await self._database.write(lambda rows: rows.one(_TAKE, values)) is not None
 
-    async def reset(self, key: SessionKey, *, turn: int) -> None:
-        """Exclude messages up to `turn` from the history."""
-        await self._change(key, lambda record: rules.reset(record, turn))
-
-    async def restored(
-        self, key: SessionKey, *, turn: int, history_from: int | None = None
-    ) -> None:
-        """Record a rollback that undid the turns after `turn`."""
-        await self._change(key, lambda record: rules.restored(record, turn, history_from))
-
     def restored_write(
         self, key: SessionKey, *, turn: int, history_from: int | None, notes: Collection[str]
     ) -> Write:
-        """`restored` as a part of a unit of work; also removes `notes` from the record."""
+        """The write of a rollback that undid the turns after `turn`; it removes `notes` too."""
         return self.change_write(
             key,
             lambda record: rules.without_notes(rules.restored(record, turn, history_from), notes),
         )
 
     def reset_write(self, key: SessionKey, *, turn: int) -> Write:
-        """`reset` as a part of a unit of work."""
+        """The write that excludes messages up to `turn` from the history."""
         return self.change_write(key, lambda record: rules.reset(record, turn))
 
     async def offloaded(

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from acc_ace.clock import TimeBudget
-from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommitKind, CommittedState, JournalEntry
@@ -26,6 +25,7 @@ from acc_ace.core.schemas.interaction import (
 from acc_ace.core.schemas.qualification import QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.errors import InputError, StoreError
+from acc_ace.model_settings import Role
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.rule_service import ruled, user_rules
 from acc_ace.turn.spending import beside_replay

@@ -45,27 +45,17 @@ class SessionDirectory(Protocol):
         """
         ...
 
-    async def reset(self, key: SessionKey, *, turn: int) -> None:
-        """Exclude messages up to `turn` from the history."""
-        ...
-
-    async def restored(
-        self, key: SessionKey, *, turn: int, history_from: int | None = None
-    ) -> None:
-        """Record a rollback that undid the turns after `turn`.
+    def restored_write(
+        self, key: SessionKey, *, turn: int, history_from: int | None, notes: Collection[str]
+    ) -> Write:
+        """The write of a rollback that undid the turns after `turn`; it removes `notes` too.
 
         Messages start after `history_from`; without it, their start is unchanged.
         """
         ...
 
-    def restored_write(
-        self, key: SessionKey, *, turn: int, history_from: int | None, notes: Collection[str]
-    ) -> Write:
-        """`restored` as a part of a unit of work; also removes `notes` from the record."""
-        ...
-
     def reset_write(self, key: SessionKey, *, turn: int) -> Write:
-        """`reset` as a part of a unit of work."""
+        """The write that excludes messages up to `turn` from the history."""
         ...
 
     async def offloaded(

@@ -19,7 +19,6 @@ from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
 from google.adk.plugins.base_plugin import BasePlugin
-from google.adk.tools.agent_tool import AgentTool
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.adk.workflow import BaseNode
@@ -35,12 +34,12 @@ from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.stages.answer_events import answer_metadata
 from acc_ace.adk.stages.stage import projection
 from acc_ace.adk.stages.tool_loop import AgentCalls, is_failure, result_text
-from acc_ace.config import GuardMode, Role
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.prompt import load_prompt
 from acc_ace.errors import MemoryBypassedError
+from acc_ace.model_settings import GuardMode, Role
 from acc_ace.models.names import note_on
 from acc_ace.turn.observer import Listener
 from acc_ace.turn.turn_record import TurnRecords
@@ -328,6 +327,8 @@ def _is_root(turn: OpenTurn, agent: BaseAgent, context: CallbackContext) -> bool
 
 
 def _refuse_without_plugin(tool: BaseTool) -> None:
+    from google.adk.tools.agent_tool import AgentTool  # noqa: PLC0415 - slow; no run is without
+
     if isinstance(tool, AgentTool) and not tool.include_plugins:
         raise MemoryBypassedError(
             f"tool '{tool.name}' is an AgentTool with include_plugins=False: its agent would run "

@@ -5,8 +5,8 @@ Under the plugin 'auto' never means the embedded engine, unless the host agent a
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
+from typing import TYPE_CHECKING
 
-from google.adk.agents import LlmAgent
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.models import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -15,10 +15,13 @@ from google.adk.workflow import BaseNode
 from pydantic import PrivateAttr
 
 from acc_ace.adk.structured_agent import DirectCompletion, direct_completions
-from acc_ace.config import AUTO, Role
 from acc_ace.container import Container
 from acc_ace.errors import ConfigError
+from acc_ace.model_settings import AUTO, Role
 from acc_ace.models.names import kind_of
+
+if TYPE_CHECKING:
+    from google.adk.agents import LlmAgent
 
 
 class HostModels:
@@ -93,8 +96,10 @@ class HostModels:
         return _by_name(agent) or _instance(agent, self._hosted)
 
 
-def first_llm_agent(node: BaseNode) -> LlmAgent | None:
+def first_llm_agent(node: BaseNode) -> "LlmAgent | None":
     """The first agent with a language model in a tree of agents, or in a workflow."""
+    from google.adk.agents import LlmAgent  # noqa: PLC0415 - slow; a host that runs has it
+
     if isinstance(node, LlmAgent):
         return node
     graph = getattr(node, "graph", None)
@@ -124,7 +129,7 @@ class _LatestLlm(BaseLlm):
                 yield reply
 
 
-def _by_name(agent: LlmAgent) -> str:
+def _by_name(agent: "LlmAgent") -> str:
     """The name of an agent's model, if we build models of that name too; else ''."""
     model = agent.model
     if not isinstance(model, str):
@@ -136,7 +141,7 @@ def _by_name(agent: LlmAgent) -> str:
     return model
 
 
-def _instance(agent: LlmAgent, roles: list[Role]) -> BaseLlm:
+def _instance(agent: "LlmAgent", roles: list[Role]) -> BaseLlm:
     """The model as ADK resolves it: given as an object, inherited, or by a name of ADK's own."""
     try:
         return agent.canonical_model

@@ -16,7 +16,6 @@ from itertools import chain
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
-from google.adk.flows.llm_flows.context_cache_processor import ContextCacheRequestProcessor
 from google.adk.models.llm_request import LlmRequest
 from google.adk.sessions import Session
 from google.genai import types
@@ -123,16 +122,18 @@ def _takes_instructions(request: LlmRequest, ctx: InvocationContext) -> bool:
     )
 
 
-_FINDER = ContextCacheRequestProcessor()
-
-
 async def find_cache(request: LlmRequest, ctx: InvocationContext, events: Iterable[Event]) -> None:
     """Let a request reuse the previous turn's context cache, if caching is configured."""
     if request.cache_config is None or request.cache_metadata is not None:
         return
     session = ctx.session.model_copy(update={"events": list(events)})
     whole = ctx.model_copy(update={"session": session})
-    async for _ in _FINDER.run_async(whole, request):
+    # Imported here: few apps cache, and it brings ADK's flows with it.
+    from google.adk.flows.llm_flows.context_cache_processor import (  # noqa: PLC0415
+        ContextCacheRequestProcessor,
+    )
+
+    async for _ in ContextCacheRequestProcessor().run_async(whole, request):
         pass
 
 

@@ -12,10 +12,10 @@ from acc_ace.adk.plugin.turn_trigger import turn_events, turn_trigger
 from acc_ace.adk.stages.initializer import open_turn
 from acc_ace.adk.stages.stage import State
 from acc_ace.adk.stages.tool_loop import is_failure, result_text, tool_result
-from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.commit import CommitKind, JournalEntry
+from acc_ace.model_settings import Role
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.structured_call import load_prompts
 

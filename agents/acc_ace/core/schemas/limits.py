@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Limits(BaseModel):
     """Limits on everything that could grow. Token counts are estimates."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     ccs_tokens: int = Field(
         default=1_024, ge=256, le=32_768, description="Maximum tokens of the whole CCS."
@@ -162,7 +162,7 @@ class Limits(BaseModel):
 class BackgroundLimits(BaseModel):
     """Limits of `learning=background`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     tokens_per_hour: int = Field(
         default=500_000,
@@ -221,7 +221,7 @@ class RecallWeights(BaseModel):
     docs/benchmarks.md shows the measurements.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     words: float = Field(
         default=0.6, ge=0, le=1, description="Weight of words shared with the input (BM25)."

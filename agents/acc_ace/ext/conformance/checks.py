@@ -210,7 +210,9 @@ async def sessions_are_opened_listed_and_deleted(stores: StoresToCheck) -> None:
     _same(list(await directory.apps()), [_KEY.app], "apps are listed")
     taken = [await directory.take_idle(_KEY.app, since=later, retry_s=60) for _ in range(2)]
     _same(taken, [_KEY, None], "one that was active before is taken once")
-    await directory.reset(_KEY, turn=3)
+    work = stores.unit_of_work()
+    work.add(directory.reset_write(_KEY, turn=3))
+    await work.commit()
     session = await directory.find(_KEY)
     _expect(session is not None and session.history_from == 3, "a change of the record is kept")
     await directory.delete(_KEY, at=later, keep_notes=False)
