@@ -92,7 +92,6 @@ def test_without_its_folder_and_its_line_an_app_starts_and_answers(
 @pytest.mark.soak
 def test_the_cores_suite_passes_without_any(tmp_path: Path) -> None:
     copy = without(NAMES, tmp_path / "copy")
-    shutil.rmtree(copy / "tests/ext")
     folders = [f"tests/{name}" for name in CORE]
     options = ("-q", "-n", "2", "--dist", "loadfile", "-m", "not soak", "-p", "no:cacheprovider")
     printed = ended(copy, "-m", "pytest", *options, *folders)

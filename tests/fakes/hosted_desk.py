@@ -13,11 +13,13 @@ from google.adk.agents import LlmAgent
 from google.adk.apps import App
 
 from acc_ace import BoundedMemoryPlugin
+from acc_ace.config import ROLES
 from tests.fakes.confirmed_tool import refund
 from tests.fakes.hosted_desk import TillLlm
 
 root_agent = LlmAgent(name="till", model=TillLlm(), instruction="Be short.", tools=[refund])
-app = App(name="desk", root_agent=root_agent, plugins=[BoundedMemoryPlugin()])
+memory = BoundedMemoryPlugin(models=dict.fromkeys(ROLES, TillLlm()))
+app = App(name="desk", root_agent=root_agent, plugins=[memory])
 """
 _BARE = (
     'from google.adk.agents import LlmAgent\n\nroot_agent = LlmAgent(name="bare", model="x/y")\n'

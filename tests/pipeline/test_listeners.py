@@ -63,9 +63,10 @@ async def test_a_turn_that_a_tool_left_running_is_not_told_to_the_listener_of_th
     code = {"final_answer": "Your code is 1234."}
     llm = ScriptedLlm().on("generator", call("start_inbox"), sent, code)
     container = build_container(Settings(store="memory", tools=(f"{__name__}:start_inbox",)))
-    app, sessions = build_app(container, dict.fromkeys(ROLES, llm)), InMemorySessionService()
+    models = dict.fromkeys(ROLES, llm)
+    app, sessions = build_app(container, models), InMemorySessionService()
     runner = Runner(app=app, session_service=sessions, auto_create_session=True)
-    conversation = Conversation(container, app=app, session_service=sessions)
+    conversation = Conversation(container, app=app, session_service=sessions, models=models)
     async with asyncio.timeout(10):
         reported = [event async for event in conversation.stream(KEY, "Start the inbox.")]
         await STARTED[0]

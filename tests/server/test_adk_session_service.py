@@ -34,7 +34,9 @@ from acc_ace.core.schemas.state import CCS, GENERATOR_OUTPUT, INPUT_AUTHORITY, P
 from acc_ace.errors import CorruptStoreError, StoreError
 from acc_ace.storage.sqlite.database import IN_MEMORY, SqliteDatabase
 from schemas.base import SessionKey, Tenant
-from tests.fakes.extensions import server_database
+from tests.server.services import Open, open_service
+
+__all__ = ["open_service"]
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
 OURS: dict[str, Any] = {CCS: {"semantic_gist": "ours"}}
@@ -49,18 +51,9 @@ async def in_file(tmp_path: Path) -> AsyncIterator[SqlSessionService]:
     await opened.close()
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-async def service(
-    request: pytest.FixtureRequest, tmp_path: Path
-) -> AsyncIterator[SqlSessionService]:
-    if request.param == "sqlite":
-        in_file = SqlSessionService(SqliteDatabase(tmp_path / "memory.db"), owns_database=True)
-        yield in_file
-        await in_file.close()
-    else:
-        database = server_database(request)
-        yield SqlSessionService(database)
-        await database.close()
+@pytest.fixture
+def service(open_service: Open) -> SqlSessionService:
+    return open_service()
 
 
 def said(text: str, **delta: Any) -> Event:

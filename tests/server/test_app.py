@@ -89,7 +89,7 @@ async def test_probes_answer(http: httpx.AsyncClient) -> None:
 
 
 async def test_unready_says_why_and_stays_alive(container: Container) -> None:
-    broken = create_app(replace(container, journal=LockedJournal()))
+    broken = scripted_app(replace(container, journal=LockedJournal()))
     async with client(broken) as http:
         response = await http.get("/readyz")
         assert response.status_code == 503

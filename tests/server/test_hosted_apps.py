@@ -10,8 +10,9 @@ import pytest
 from fastapi import FastAPI
 
 from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
+from acc_ace.config import AgentSettings, Settings
 from tests.fakes.confirmed_tool import PAID
+from tests.fakes.extensions import needs
 from tests.fakes.hosted_desk import agents_folder
 from tests.server.asgi import client, scripted_app
 
@@ -23,7 +24,10 @@ TURNS = "/v1/sessions/s/turns"
 @pytest.fixture
 async def http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
     """A server that hosts the apps of a folder, over one data directory."""
+    unasked = AgentSettings(model="openai/unasked")
     settings = Settings(
+        reflector=unasked,
+        curator=unasked,
         data_dir=tmp_path / "data",
         agent_dir=agents_folder(tmp_path / "agents"),
         serve_web_interface=False,
@@ -76,6 +80,7 @@ async def test_a_repeat_under_its_key_runs_nothing(http: httpx.AsyncClient) -> N
     assert (await say(http, "And now?")).json()["turn"] == 2
 
 
+@needs("guard")
 @pytest.mark.parametrize("is_confirmed", [True, False])
 async def test_a_guarded_call_waits_for_an_answer(
     http: httpx.AsyncClient, is_confirmed: bool

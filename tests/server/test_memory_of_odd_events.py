@@ -2,12 +2,11 @@
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.server.app import create_app
-from tests.server.asgi import client
+from tests.server.asgi import client, scripted_app
 
 
 async def test_an_event_in_milliseconds_is_a_problem_that_names_it() -> None:
-    app = create_app(build_container(Settings()))
+    app = scripted_app(build_container(Settings()))
     said = {"role": "user", "parts": [{"text": "my cat is Tama"}]}
     event = {"author": "user", "timestamp": 1.75e12, "content": said}
     async with client(app) as http:

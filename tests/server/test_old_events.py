@@ -1,7 +1,7 @@
 """Old events of a session: kept, trimmed, or offloaded to long-term memory and then deleted."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,6 @@ from acc_ace.core.schemas.session import PastTurn
 from acc_ace.errors import StoreError
 from acc_ace.memory.turn_artifacts import turn_artifacts
 from acc_ace.server.app import create_app
-from acc_ace.storage.sqlite.database import SqliteDatabase
 from acc_ace.turn.event_offload import offload_events
 from config import ROLES, Settings, settings
 from schemas.artifact import ArtifactKind, RecallQuery
@@ -28,41 +27,15 @@ from schemas.base import Authority, SessionKey
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, Outcome, TurnInput
 from tests.fakes.clock import FixedClock
-from tests.fakes.extensions import server_database
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
+from tests.server.services import Open, open_service
+
+__all__ = ["open_service"]
 
 KEY = SessionKey("shop", "aiko", "s-1")
 HERE: dict[str, Any] = {"app_name": KEY.app, "user_id": KEY.user, "session_id": KEY.session}
 KEPT = 5
-
-Service = SqlSessionService
-Open = Callable[[Retention], Service]
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
-    """Opens session services over one store, as one process after the other would."""
-    if request.param == "sqlite":
-        opened: list[SqlSessionService] = []
-
-        def in_file(retention: Retention) -> Service:
-            opened.append(
-                SqlSessionService(
-                    SqliteDatabase(tmp_path / "sessions.db"),
-                    owns_database=True,
-                    retention=retention,
-                )
-            )
-            return opened[-1]
-
-        yield in_file
-        for service in opened:
-            await service.close()
-    else:
-        database = server_database(request)
-        yield lambda retention: SqlSessionService(database, retention=retention)
-        await database.close()
 
 
 @pytest.fixture
@@ -119,21 +92,21 @@ async def recalled(container: Container, text: str) -> list[str]:
 
 
 async def test_all_events_are_kept_by_default(open_service: Open) -> None:
-    service = open_service(Retention())
+    service = open_service(retention=Retention())
     await take_turns(service, 1, 30)
     assert len(await turns_kept(service)) == 30
     assert Settings().session_events == "keep"
 
 
 async def test_no_more_than_the_newest_turns_are_kept(open_service: Open) -> None:
-    service = open_service(Retention(turns=KEPT))
+    service = open_service(retention=Retention(turns=KEPT))
     await take_turns(service, 1, 30)
     assert await turns_kept(service) == [f"i-{turn}" for turn in range(26, 31)]
 
 
 async def test_a_long_past_is_cut_a_little_at_a_time(open_service: Open) -> None:
-    await take_turns(open_service(Retention()), 1, 120)
-    service = open_service(Retention(turns=KEPT))
+    await take_turns(open_service(retention=Retention()), 1, 120)
+    service = open_service(retention=Retention(turns=KEPT))
     await take_turns(service, 121, 121)
     assert len(await turns_kept(service)) == 121 - CUT_EVENTS // 4
     await take_turns(service, 122, 124)
@@ -143,7 +116,7 @@ async def test_a_long_past_is_cut_a_little_at_a_time(open_service: Open) -> None
 async def test_offloaded_events_can_be_recalled_with_their_provenance(
     open_service: Open, container: Container
 ) -> None:
-    service = open_service(Retention(turns=KEPT, offload=into(container)))
+    service = open_service(retention=Retention(turns=KEPT, offload=into(container)))
     await take_turns(service, 1, 12)
     assert len(await turns_kept(service)) == KEPT
     recall = await container.artifacts.recall(RecallQuery(key=KEY, text="sensor walnut-3"))
@@ -159,7 +132,7 @@ async def test_offloaded_events_can_be_recalled_with_their_provenance(
 async def test_a_crash_between_offloading_and_deleting_doubles_nothing(
     open_service: Open, container: Container
 ) -> None:
-    await take_turns(open_service(Retention()), 1, 12)
+    await take_turns(open_service(retention=Retention()), 1, 12)
     offload = into(container)
 
     async def dies(key: SessionKey, turns: Sequence[PastTurn]) -> None:
@@ -167,10 +140,10 @@ async def test_a_crash_between_offloading_and_deleting_doubles_nothing(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        await take_turns(open_service(Retention(turns=KEPT, offload=dies)), 13, 13)
+        await take_turns(open_service(retention=Retention(turns=KEPT, offload=dies)), 13, 13)
     written = await container.artifacts.count(KEY.tenant)
     assert written == 13 - KEPT
-    service = open_service(Retention(turns=KEPT, offload=offload))
+    service = open_service(retention=Retention(turns=KEPT, offload=offload))
     session = await service.get_session(**HERE)
     assert session is not None
     assert session.events[0].invocation_id == "i-1"
@@ -187,7 +160,7 @@ async def test_a_store_that_is_away_costs_no_turn_and_no_event(
     async def away(key: SessionKey, turns: Sequence[PastTurn]) -> None:
         raise StoreError("memory.db is locked")
 
-    service = open_service(Retention(turns=KEPT, offload=away))
+    service = open_service(retention=Retention(turns=KEPT, offload=away))
     with caplog.at_level(logging.WARNING):
         await take_turns(service, 1, 10)
     assert len(await turns_kept(service)) == 10
@@ -195,7 +168,7 @@ async def test_a_store_that_is_away_costs_no_turn_and_no_event(
 
 
 async def test_a_long_text_is_offloaded_whole(open_service: Open, container: Container) -> None:
-    service = open_service(Retention(turns=1, offload=into(container)))
+    service = open_service(retention=Retention(turns=1, offload=into(container)))
     session = await service.create_session(**HERE)
     words = " ".join(f"word{number}" for number in range(9_000))
     await service.append_event(session, event(1, "user", types.Part(text=words)))
@@ -224,7 +197,7 @@ def interaction(turn: int, outcome: Outcome = Outcome.ANSWERED) -> Interaction:
 async def test_a_turn_that_left_artifacts_when_it_was_answered_is_not_doubled(
     open_service: Open, container: Container
 ) -> None:
-    service = open_service(Retention(turns=KEPT, offload=into(container)))
+    service = open_service(retention=Retention(turns=KEPT, offload=into(container)))
     await container.evidence.record(KEY, interaction(1))
     await container.artifacts.add(turn_artifacts(KEY, interaction(1), max_tokens=500))
     await take_turns(service, 1, 8)
@@ -235,7 +208,7 @@ async def test_a_turn_that_left_artifacts_when_it_was_answered_is_not_doubled(
 async def test_an_undone_turn_is_not_brought_back_by_offloading(
     open_service: Open, container: Container
 ) -> None:
-    service = open_service(Retention(turns=KEPT, offload=into(container)))
+    service = open_service(retention=Retention(turns=KEPT, offload=into(container)))
     await container.evidence.record(KEY, interaction(1, Outcome.UNDONE))
     await take_turns(service, 1, 8)
     assert "i-1" not in await turns_kept(service)
@@ -243,7 +216,7 @@ async def test_an_undone_turn_is_not_brought_back_by_offloading(
 
 
 async def test_events_without_an_invocation_are_cut_with_their_time(open_service: Open) -> None:
-    service = open_service(Retention(turns=KEPT))
+    service = open_service(retention=Retention(turns=KEPT))
     session = await service.create_session(**HERE)
     patch = Event(author="user", actions=EventActions(state_delta={"colour": "blue"}))
     await service.append_event(session, patch)
@@ -265,7 +238,7 @@ async def say(service: SqlSessionService, turn: int, at: float) -> None:
 async def test_a_clock_that_is_put_back_costs_nobody_what_was_just_said(
     open_service: Open, container: Container
 ) -> None:
-    service = open_service(Retention(turns=3, offload=into(container)))
+    service = open_service(retention=Retention(turns=3, offload=into(container)))
     for turn in range(1, 5):
         await say(service, turn, at=1_800_003_600.0 + turn)
     for turn in range(5, 8):
@@ -283,7 +256,7 @@ async def test_a_clock_that_is_put_back_costs_nobody_what_was_just_said(
 async def test_recent_events_are_those_stored_last_whatever_the_clock_said(
     open_service: Open,
 ) -> None:
-    service = open_service(Retention())
+    service = open_service(retention=Retention())
     await say(service, 1, at=1_800_003_600.0)
     await say(service, 2, at=1_800_000_000.0)
     read = await service.get_session(**HERE, config=GetSessionConfig(num_recent_events=2))
@@ -292,7 +265,7 @@ async def test_recent_events_are_those_stored_last_whatever_the_clock_said(
 
 
 async def test_the_turn_that_is_being_written_is_never_old(open_service: Open) -> None:
-    service = open_service(Retention())
+    service = open_service(retention=Retention())
     await take_turns(service, 1, 4)
     old = await service.old_events(KEY, turns=1, limit=100, spare="i-2")
     assert {each.invocation_id for each in old} == {"i-1", "i-3"}

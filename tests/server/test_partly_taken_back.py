@@ -12,9 +12,9 @@ from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.session import PastTurn
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import result_of, whole
+from tests.server.services import Open, open_service
 from tests.server.test_rewinding import HERE, cart, rewind, runner, say
 from tests.server.test_taken_back_stays import LATER, SECRET, turn_of, waiting_call, words
-from tests.server.test_waiting_turns import Open, open_service
 
 __all__ = ["open_service"]
 

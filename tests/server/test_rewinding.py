@@ -1,7 +1,5 @@
 """ADK's rewind over our session service, which loads the newest few events for a run."""
 
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,44 +13,14 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from acc_ace.adk.sessions.event_retention import Retention
-from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.storage.sqlite.database import SqliteDatabase
-from tests.fakes.extensions import server_database
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of
+from tests.server.services import Open, open_service
+
+__all__ = ["open_service"]
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
 RUN: dict[str, Any] = {"user_id": "aiko", "session_id": "s-1"}
-
-Open = Callable[..., BaseSessionService]
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
-    """Opens the session service with a window of so many events."""
-    if request.param == "sqlite":
-        services: list[SqlSessionService] = []
-
-        def in_file(recent: int, retention: Retention | None = None) -> BaseSessionService:
-            services.append(
-                SqlSessionService(
-                    SqliteDatabase(tmp_path / "s.db"),
-                    owns_database=True,
-                    recent_events=recent,
-                    retention=retention,
-                )
-            )
-            return services[-1]
-
-        yield in_file
-        for service in services:
-            await service.close()
-    else:
-        database = server_database(request)
-        yield lambda recent, retention=None: SqlSessionService(
-            database, recent_events=recent, retention=retention
-        )
-        await database.close()
 
 
 def put(what: str, tool_context: ToolContext) -> dict[str, str]:
@@ -100,7 +68,7 @@ async def test_a_rewind_keeps_the_state_that_the_turns_taken_back_did_not_change
     open_service: Open,
 ) -> None:
     llm = ScriptedLlm().on("generator", call("put", what="tea"), "Done.")
-    service = open_service(4)
+    service = open_service(recent_events=4)
     running = runner(service, llm)
     await say(running, "Tea, please.")
     for number in range(3):
@@ -115,7 +83,7 @@ async def test_a_rewind_brings_back_what_a_turn_that_is_no_longer_loaded_had_wri
 ) -> None:
     llm = ScriptedLlm().on("generator", call("put", what="tea"), "Done.", "Two.", "Three.")
     llm.on("generator", call("put", what="coffee"), "Done.")
-    service = open_service(4)
+    service = open_service(recent_events=4)
     running = runner(service, llm)
     for text in ("Tea, please.", "How much?", "And now?"):
         await say(running, text)
@@ -127,7 +95,7 @@ async def test_a_rewind_brings_back_what_a_turn_that_is_no_longer_loaded_had_wri
 
 async def test_a_rewind_brings_back_what_the_session_began_with(open_service: Open) -> None:
     llm = ScriptedLlm().on("generator", call("put", what="coffee"), "Done.")
-    service = open_service(50)
+    service = open_service(recent_events=50)
     await service.create_session(**HERE, state={"cart": "tea"})
     running = runner(service, llm)
     changed = await say(running, "Coffee, please.")
@@ -139,7 +107,7 @@ async def test_a_rewind_brings_back_what_the_session_began_with(open_service: Op
 async def test_a_rewind_brings_back_what_a_deleted_event_had_written(open_service: Open) -> None:
     llm = ScriptedLlm().on("generator", call("put", what="tea"), "Done.", "Two.", "Three.", "Four.")
     llm.on("generator", call("put", what="coffee"), "Done.")
-    service = open_service(50, Retention(2))
+    service = open_service(recent_events=50, retention=Retention(2))
     running = runner(service, llm)
     for text in ("Tea, please.", "How much?", "And now?", "And then?"):
         await say(running, text)
@@ -155,7 +123,7 @@ async def test_a_key_that_no_event_before_the_turn_wrote_is_gone_after_a_rewind(
     open_service: Open,
 ) -> None:
     llm = ScriptedLlm().on("generator", "Hello.", call("put", what="coffee"), "Done.")
-    service = open_service(50)
+    service = open_service(recent_events=50)
     await service.create_session(**HERE, state={"name": "Aiko", "user:tea": "green"})
     running = runner(service, llm)
     await say(running, "Hello.")
@@ -168,7 +136,7 @@ async def test_a_key_that_no_event_before_the_turn_wrote_is_gone_after_a_rewind(
 
 async def test_a_call_that_was_taken_back_can_no_longer_be_answered(open_service: Open) -> None:
     llm = ScriptedLlm().on("generator", call("approve", what="zebra"), "Fine.", "Approved.")
-    running = runner(open_service(0), llm)
+    running = runner(open_service(recent_events=0), llm)
     asked = await say(running, "Buy a zebra.")
     [waiting] = [found for event in asked for found in event.get_function_calls()]
     await rewind(running, asked)

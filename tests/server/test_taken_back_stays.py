@@ -11,8 +11,8 @@ from google.genai import types
 
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of, whole
+from tests.server.services import Open, open_service
 from tests.server.test_rewinding import HERE, RUN, rewind, runner, say
-from tests.server.test_waiting_turns import Open, open_service
 
 __all__ = ["open_service"]
 

@@ -17,6 +17,7 @@ from acc_ace import build_container
 from acc_ace.cockpit.sources import Source, TimelineEvent, session_source
 from acc_ace.cockpit.timeline import Timeline, TimelineResponse, blocks
 from config import Settings
+from tests.fakes.extensions import needs
 from tests.fakes.loopback import served
 from tests.server.asgi import scripted_app
 
@@ -153,6 +154,7 @@ def test_events_can_be_read_as_pages(http: httpx.Client) -> None:
     assert ([item["n"] for item in rest["items"]], rest["next_after"]) == ([3], None)
 
 
+@needs("survivor")
 def test_nothing_of_another_user_is_in_streams_pages_and_metrics(tmp_path: Path) -> None:
     tokens = {"aiko": SecretStr("aiko-secret"), "bob": SecretStr("bob-secret")}
     settings = Settings(data_dir=tmp_path, serve_web_interface=False, auth_tokens=tokens)

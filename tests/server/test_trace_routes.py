@@ -14,6 +14,7 @@ from acc_ace.errors import ModelRefused
 from acc_ace.server.app import create_app
 from config import ROLES, Settings
 from tests.fakes.default_replies import default_reply, prompt_text
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY as DESK_KEY
 from tests.pipeline.desk import Desk
@@ -127,6 +128,7 @@ async def test_a_tool_loop_shows_each_request_with_the_results_so_far(
     assert shown(first) in shown(second)
 
 
+@needs("guard")
 async def test_the_call_that_waits_for_a_person_and_the_judge_of_it_are_shown(
     http: httpx.AsyncClient, scripted: ScriptedLlm
 ) -> None:
@@ -154,6 +156,7 @@ async def test_the_requests_of_a_failed_turn_say_why_until_the_turn_is_tried_aga
     assert not any(each["error"] for each in (await seen(http, 1))["calls"])
 
 
+@needs("documents")
 async def test_recall_says_what_became_of_each_candidate(
     http: httpx.AsyncClient, scripted: ScriptedLlm
 ) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.server.app import create_app
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 
@@ -34,6 +35,7 @@ async def test_no_trace_of_a_session_is_served(tmp_path: Path) -> None:
     assert shown.status_code == 404
 
 
+@needs("embedded")
 def test_the_server_records_no_span_of_a_turn(tmp_path: Path) -> None:
     # In a process of its own: the tracer of a process is set once, whoever comes first.
     run = subprocess.run(  # noqa: S603 - our own

@@ -2,8 +2,6 @@
 process, with a window of no events, and with old events deleted."""
 
 import logging
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,42 +18,17 @@ from acc_ace import BoundedMemoryPlugin, build_container
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.event_rows import OPEN_CALLS
-from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.pipeline import APP_NAME, build_app
-from acc_ace.storage.sqlite.database import SqliteDatabase
 from config import ROLES, Settings
 from schemas.base import Authority, SessionKey
-from tests.fakes.extensions import server_database
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import result_of, unquoted
+from tests.server.services import Open, open_service
+
+__all__ = ["open_service"]
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s-1"}
 LATER = 60
-
-Open = Callable[..., SqlSessionService]
-
-
-@pytest.fixture(params=["sqlite", "postgres"])
-async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
-    """Opens session services over one store, as one process after the other would."""
-    if request.param == "sqlite":
-        opened: list[SqlSessionService] = []
-
-        def in_file(**options: Any) -> SqlSessionService:
-            opened.append(
-                SqlSessionService(
-                    SqliteDatabase(tmp_path / "sessions.db"), owns_database=True, **options
-                )
-            )
-            return opened[-1]
-
-        yield in_file
-        for service in opened:
-            await service.close()
-    else:
-        database = server_database(request)
-        yield lambda **options: SqlSessionService(database, **options)
-        await database.close()
 
 
 def approve(what: str) -> None:

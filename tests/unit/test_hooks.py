@@ -80,7 +80,7 @@ def test_what_a_setting_asks_of_a_missing_extension_is_an_error_that_names_both(
 
     monkeypatch.setattr(hooks, "EXTENSIONS", {**hooks.EXTENSIONS, "absent": "stores embedders"})
     for name in ("postgres", "semantic"):
-        monkeypatch.delitem(hooks.EXTENSIONS, name)
+        monkeypatch.delitem(hooks.EXTENSIONS, name, raising=False)
     hooks._entry.cache_clear()
     with pytest.raises(ConfigError, match="ACC_ACE_STORE=postgres needs the extension 'absent'"):
         build_container(Settings(store="postgres", database_url="postgresql://x@127.0.0.1/x"))

@@ -9,6 +9,7 @@ from acc_ace.cli.checks.doctor import examine
 from acc_ace.cli.checks.installation import Status
 from acc_ace.errors import ConfigError
 from config import Settings, load_settings, names_set
+from tests.fakes.extensions import needs
 
 SHIFT_JIS = "ACC_ACE_PORT=8001\n# 設定\n".encode("shift-jis")
 
@@ -36,6 +37,7 @@ def test_the_doctor_tells_of_an_env_file_that_is_not_utf_8(env_file: Path) -> No
     assert f"{env_file} is not UTF-8" in finding.detail
 
 
+@needs("background")
 def test_a_command_ends_with_one_line_about_the_env_file(
     env_file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
