@@ -25,9 +25,10 @@ chat: $(STAMP) ## Talk in the terminal
 test: lint ## Lint, type-check and run the tests, but for those of test-soak
 	$(PY) -m pytest -q -n auto --dist loadfile -m 'not soak' $(ARGS)
 
-# Two at a time: these tests start processes of their own. Those with examples are run again.
+# Four at a time, and the tests of a file apart: they wait for processes, servers and timeouts more
+# than they compute. Those with examples are run again, with twenty times as many.
 test-soak: $(STAMP) ## Run the tests that wait, kill or repeat many times
-	$(PY) -m pytest -q -n 2 --dist loadfile --hypothesis-profile soak \
+	$(PY) -m pytest -q -n 4 --dist worksteal --hypothesis-profile soak \
 	  -m 'soak or hypothesis' $(ARGS)
 
 lint: $(STAMP) ## Lint and type-check

@@ -24,7 +24,7 @@ TURNS = "/v1/sessions/s/turns"
 @pytest.fixture
 async def http(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[httpx.AsyncClient]:
     """A server that hosts the apps of a folder, over one data directory."""
-    unasked = AgentSettings(model="openai/unasked")
+    unasked = AgentSettings(model="gemini-unasked")
     settings = Settings(
         reflector=unasked,
         curator=unasked,
