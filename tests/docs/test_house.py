@@ -38,7 +38,7 @@ PINS: Final = {
     "modules that write it": Pin(3, 4),
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(589, 250),
-    "deep tests": Pin(58, 60),
+    "deep tests": Pin(57, 60),
     "code lines": Pin(44_350, 42_500),
     "code lines of the core": Pin(24_946, 23_500),
     "modules that the plugin loads": Pin(126, 150),

@@ -97,6 +97,7 @@ def test_adk_api_server_runs_the_app_with_our_session_service(tmp_path: Path) ->
     assert {path.name for path in (tmp_path / "data").iterdir()} >= {"memory.db"}
 
 
+@needs("embedded")
 def test_adk_run_answers_in_the_terminal(tmp_path: Path) -> None:
     ended = subprocess.run(  # noqa: S603 - ADK's own command
         [str(BIN / "adk"), "run", "agents/acc_ace"],
@@ -114,6 +115,7 @@ def test_adk_run_answers_in_the_terminal(tmp_path: Path) -> None:
         assert field not in ended.stdout
 
 
+@needs("embedded")
 def test_agent_imports_offline_without_a_key_and_without_the_heavy_extras(tmp_path: Path) -> None:
     code = (
         "import sys\n"

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.processes import BIN, ROOT, environment
+from tests.fakes.extensions import needs
 
 WAIT_S = 90
 
@@ -29,6 +30,7 @@ def play(example: str, data: Path, *inputs: str) -> str:
     return ended.stdout
 
 
+@needs("embedded")
 @pytest.mark.parametrize(
     ("example", "inputs", "answers"),
     [

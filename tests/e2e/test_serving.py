@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from tests.e2e.processes import ROOT, START_S, environment, our_server
+from tests.fakes.extensions import needs
 from tests.fakes.fake_gemini import FakeGemini, fake_gemini, says
 
 ANSWER = json.dumps({"reasoning": [], "bullet_ids": [], "final_answer": "at last"})
@@ -56,6 +57,7 @@ def gemini() -> Iterator[FakeGemini]:
         yield fake
 
 
+@needs("embedded")
 def test_server_says_what_to_open_and_who_answers_and_remembers_after_a_restart(
     tmp_path: Path,
 ) -> None:
@@ -97,6 +99,7 @@ def test_address_of_another_machine_ends_with_two_and_one_clear_line(tmp_path: P
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
+@needs("embedded")
 def test_sigterm_lets_the_running_turn_finish_and_refuses_new_ones(
     tmp_path: Path, gemini: FakeGemini
 ) -> None:

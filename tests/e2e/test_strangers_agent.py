@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from tests.e2e.processes import BIN, ROOT, environment
+from tests.fakes.extensions import needs
 
 HOW_TO: Final = ROOT / "docs" / "how-to" / "use-it-in-your-own-agent.md"
 RULE: Final = "Never restart db-01 during business hours."
@@ -47,6 +48,7 @@ def run(command: str, project: Path, *lines: str) -> str:
     return ended.stdout
 
 
+@needs("embedded")
 def test_the_how_to_adds_one_line_and_shows_the_rules_in_three_commands(project: Path) -> None:
     [agent] = blocks("python")
     added = [line for line in agent.splitlines() if "BoundedMemoryPlugin(" in line]

@@ -18,11 +18,10 @@ from google.adk.tools.long_running_tool import LongRunningFunctionTool
 from google.adk.workflow import START, Workflow
 from google.genai import types
 
-from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.bootstrap import process_container
 from acc_ace.errors import MemoryBypassedError
-from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import ScriptedLlm, call
+from tests.fakes.session_services import close, in_file
 from tests.pipeline.desk import KEY, Desk, result_of, whole
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin_transfer" / "agent.py"
@@ -30,9 +29,7 @@ SERVICES = [
     pytest.param(lambda _: InMemorySessionService(), id="in-memory"),
     pytest.param(lambda path: SqliteSessionService(str(path / "adk.db")), id="adk-sqlite"),
     pytest.param(
-        lambda path: SqlSessionService(
-            SqliteDatabase(path / "sessions.db"), owns_database=True, recent_events=50
-        ),
+        lambda path: in_file(path, recent_events=50),
         id="bounded",
     ),
 ]
@@ -74,8 +71,7 @@ async def test_seeded_messages_reach_no_model(
     )
     assert session is not None
     assert len([event for event in session.events if "zebra" in event.model_dump_json()]) == 6
-    if isinstance(app.sessions, SqlSessionService):
-        await app.sessions.close()
+    await close(app.sessions)
 
 
 @pytest.fixture
@@ -189,9 +185,7 @@ async def test_seeded_messages_that_are_loaded_again_end_the_run(
     recent: int, tmp_path: Path
 ) -> None:
     llm = ScriptedLlm().on("generator", "Hi.")
-    sessions = SqlSessionService(
-        SqliteDatabase(tmp_path / "sessions.db"), owns_database=True, recent_events=recent
-    )
+    sessions = in_file(tmp_path, recent_events=recent)
     app = Desk(LlmAgent(name="helper", model=llm), sessions=sessions)
     await seed(sessions, "helper")
     app.runner.plugin_manager.register_plugin(Reloader(sessions))

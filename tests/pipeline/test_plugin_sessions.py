@@ -17,12 +17,11 @@ from google.genai import types
 
 from acc_ace import BoundedMemoryPlugin, Container, build_container, build_model
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
-from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.models.resilient import ResilientLlm
-from acc_ace.storage.sqlite.database import SqliteDatabase
 from config import Settings
 from tests.fakes.fake_gemini import fake_gemini, says
 from tests.fakes.scripted_llm import ScriptedLlm, call
+from tests.fakes.session_services import close, in_file
 from tests.pipeline.desk import KEY, result_of, text_of, unquoted, whole, with_note
 
 BAN = "No restarts on Sundays."
@@ -67,9 +66,7 @@ async def say(
     [
         pytest.param(lambda path: SqliteSessionService(str(path / "adk.db")), id="adk-sqlite"),
         pytest.param(
-            lambda path: SqlSessionService(
-                SqliteDatabase(path / "sessions.db"), owns_database=True, recent_events=50
-            ),
+            lambda path: in_file(path, recent_events=50),
             id="bounded",
         ),
     ],
@@ -90,8 +87,7 @@ async def test_a_conversation_with_a_pause_runs_on_every_session_service(
     kept = await container.evidence.list(KEY)
     assert [interaction.turn for interaction in kept] == [3, 2, 1]
     await running.close()
-    if isinstance(sessions, SqlSessionService):
-        await sessions.close()
+    await close(sessions)
     await container.close()
 
 

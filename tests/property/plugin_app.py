@@ -28,15 +28,14 @@ from google.genai import types
 from acc_ace import BoundedMemoryPlugin, build_container
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.adk.sessions.event_retention import Retention
-from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.errors import ModelUnavailable
 from acc_ace.models.response_shape import role_of
-from acc_ace.storage.sqlite.database import SqliteDatabase
 from config import Settings
 from schemas.base import SessionKey
 from schemas.limits import Limits
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.scripted_llm import calls, recorded, text_content
+from tests.fakes.session_services import close, in_file
 
 KEY = SessionKey("desk", "ops", "s1")
 _CALLS: dict[str, Sequence[str]] = {
@@ -285,9 +284,8 @@ class PlannedApp:
             self.sessions = SqliteSessionService(str(directory / "adk.db"))
         elif service != "memory":
             kind, _, recent = service.partition(" ")
-            self.sessions = SqlSessionService(
-                SqliteDatabase(directory / "ours.db"),
-                owns_database=True,
+            self.sessions = in_file(
+                directory,
                 recent_events=int(recent),
                 retention=Retention(2) if kind == "trimmed" else None,
             )
@@ -304,6 +302,5 @@ class PlannedApp:
 
     async def close(self) -> None:
         await self.runner.close()
-        if isinstance(self.sessions, SqlSessionService):
-            await self.sessions.close()
+        await close(self.sessions)
         await self.container.close()

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 
 from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.storage.sqlite.database import SqliteDatabase
 from schemas.base import SessionKey
 from tests.fakes.examples import examples
 from tests.fakes.extensions import server_database
+from tests.fakes.session_services import in_file
 
 KEYS = ("cart", "name")
 BEGUN = {"cart": "begun"}
@@ -201,18 +201,11 @@ def run_lives(open_service: Open, *, examples: int) -> None:
 def test_a_turn_loads_what_adk_leaves_of_a_session_in_a_file(tmp_path: Path) -> None:
     opened: list[SqlSessionService] = []
 
-    def in_file(recent: int, retention: Retention) -> Service:
-        opened.append(
-            SqlSessionService(
-                SqliteDatabase(tmp_path / "s.db"),
-                owns_database=True,
-                recent_events=recent,
-                retention=retention,
-            )
-        )
+    def another(recent: int, retention: Retention) -> Service:
+        opened.append(in_file(tmp_path, recent_events=recent, retention=retention))
         return opened[-1]
 
-    run_lives(in_file, examples=EXAMPLES)
+    run_lives(another, examples=EXAMPLES)
     for service in opened:
         asyncio.run(service.close())
 

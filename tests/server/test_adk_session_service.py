@@ -34,7 +34,7 @@ from acc_ace.core.schemas.state import CCS, GENERATOR_OUTPUT, INPUT_AUTHORITY, P
 from acc_ace.errors import CorruptStoreError, StoreError
 from acc_ace.storage.sqlite.database import IN_MEMORY, SqliteDatabase
 from schemas.base import SessionKey, Tenant
-from tests.server.services import Open, open_service
+from tests.fakes.session_services import Open, open_service
 
 __all__ = ["open_service"]
 

@@ -28,8 +28,8 @@ from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, Outcome, TurnInput
 from tests.fakes.clock import FixedClock
 from tests.fakes.scripted_llm import ScriptedLlm
+from tests.fakes.session_services import Open, open_service
 from tests.server.asgi import client
-from tests.server.services import Open, open_service
 
 __all__ = ["open_service"]
 

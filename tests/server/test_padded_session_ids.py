@@ -3,7 +3,7 @@
 from typing import Any
 
 from acc_ace.core.schemas.base import SessionKey
-from tests.server.services import Open, open_service
+from tests.fakes.session_services import Open, open_service
 
 __all__ = ["open_service"]
 

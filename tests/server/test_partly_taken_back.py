@@ -11,8 +11,8 @@ from acc_ace.adk.sessions.event_retention import Retention
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.session import PastTurn
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
+from tests.fakes.session_services import Open, open_service
 from tests.pipeline.desk import result_of, whole
-from tests.server.services import Open, open_service
 from tests.server.test_rewinding import HERE, cart, rewind, runner, say
 from tests.server.test_taken_back_stays import LATER, SECRET, turn_of, waiting_call, words
 

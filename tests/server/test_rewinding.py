@@ -14,8 +14,8 @@ from google.genai import types
 
 from acc_ace.adk.sessions.event_retention import Retention
 from tests.fakes.scripted_llm import ScriptedLlm, call
+from tests.fakes.session_services import Open, open_service
 from tests.pipeline.desk import result_of
-from tests.server.services import Open, open_service
 
 __all__ = ["open_service"]
 

@@ -10,8 +10,8 @@ from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 from tests.fakes.scripted_llm import ScriptedLlm, call
+from tests.fakes.session_services import Open, open_service
 from tests.pipeline.desk import result_of, whole
-from tests.server.services import Open, open_service
 from tests.server.test_rewinding import HERE, RUN, rewind, runner, say
 
 __all__ = ["open_service"]

@@ -22,8 +22,8 @@ from acc_ace.pipeline import APP_NAME, build_app
 from config import ROLES, Settings
 from schemas.base import Authority, SessionKey
 from tests.fakes.scripted_llm import ScriptedLlm, call
+from tests.fakes.session_services import Open, open_service
 from tests.pipeline.desk import result_of, unquoted
-from tests.server.services import Open, open_service
 
 __all__ = ["open_service"]
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from google.adk.sessions import BaseSessionService
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.storage.sqlite.database import SqliteDatabase
@@ -13,18 +14,28 @@ from tests.fakes.extensions import server_database
 Open = Callable[..., SqlSessionService]
 
 
+def in_file(folder: Path, **options: Any) -> SqlSessionService:
+    """Ours over a file, with the options of `SqlSessionService`; it closes the file."""
+    return SqlSessionService(SqliteDatabase(folder / "sessions.db"), owns_database=True, **options)
+
+
+async def close(service: BaseSessionService) -> None:
+    """Close one of ours; ADK's own hold nothing open."""
+    if isinstance(service, SqlSessionService):
+        await service.close()
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
 async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Open]:
     """Opens a service with the options of `SqlSessionService`."""
     if request.param == "sqlite":
         opened: list[SqlSessionService] = []
 
-        def in_file(**options: Any) -> SqlSessionService:
-            file = SqliteDatabase(tmp_path / "sessions.db")
-            opened.append(SqlSessionService(file, owns_database=True, **options))
+        def another(**options: Any) -> SqlSessionService:
+            opened.append(in_file(tmp_path, **options))
             return opened[-1]
 
-        yield in_file
+        yield another
         for service in opened:
             await service.close()
     else:
