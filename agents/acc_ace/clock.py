@@ -26,19 +26,21 @@ class SystemClock:
 class TimeBudget:
     """Seconds that the models of one turn may take together; who waits for them spends it."""
 
-    def __init__(self, seconds: float = math.inf) -> None:
-        self.seconds = seconds
-        self._left_s = seconds
-        self._is_over = False
+    def __init__(self, seconds: float = math.inf, *, within: "TimeBudget | None" = None) -> None:
+        """What is spent of it is spent of the budget that it is `within` too."""
+        self.seconds = self._left_s = seconds
+        self._within, self._is_over = within, False
 
     @property
     def left_s(self) -> float:
         """Seconds that are left, at least 0."""
-        return max(0.0, self._left_s)
+        return max(0.0, min(self._left_s, self._within.left_s if self._within else math.inf))
 
     def spend(self, seconds: float) -> None:
         """Count time that was waited."""
         self._left_s -= seconds
+        if self._within is not None:
+            self._within.spend(seconds)
 
     def grant(self, seconds: float) -> None:
         """Let at least so many seconds be left."""

@@ -39,8 +39,8 @@ class Database(Protocol):
 class UnitOfWork(Protocol):
     """Collects writes and commits them together."""
 
-    def add(self, write: Write) -> None:
-        """Make `write` a part of the commit. The journal's comes first."""
+    def add(self, *writes: Write) -> None:
+        """Make `writes` a part of the commit, in their order. The journal's comes first."""
         ...
 
     async def commit(self) -> None:

@@ -74,8 +74,8 @@ class _FailingWork:
     def __init__(self, work: UnitOfWork, failing: FailingStores) -> None:
         self._work, self._failing = work, failing
 
-    def add(self, write: Write) -> None:
-        self._work.add(write)
+    def add(self, *writes: Write) -> None:
+        self._work.add(*writes)
 
     async def commit(self) -> None:
         await self._failing.call("unit_of_work.commit", self._work.commit)

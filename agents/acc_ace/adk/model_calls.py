@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any
 
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.models.llm_request import LlmRequest
@@ -19,26 +19,8 @@ from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart
 from acc_ace.core.text.redaction import request_parts
 from acc_ace.errors import ModelError
-from acc_ace.models.reply_bounds import answered_by, use_of
+from acc_ace.models.reply_bounds import reply_facts
 from acc_ace.turn.observer import SentRequest, StageUse, TurnObserver
-
-
-class ReplyFacts(NamedTuple):
-    """Facts of one model reply."""
-
-    model: str
-    use: TokenUse
-    warnings: tuple[str, ...]
-
-
-def reply_facts(reply: LlmResponse) -> ReplyFacts:
-    """What the reply's usage metadata says, and what the resilient model noted."""
-    answered = answered_by(reply)
-    return ReplyFacts(
-        model=answered.model or reply.model_version or "",
-        use=use_of(reply) + answered.failed,
-        warnings=answered.warnings,
-    )
 
 
 def note_request(
@@ -60,17 +42,16 @@ def count_reply(
 ) -> None:
     """Count a whole reply of the Generator's model in its turn; a partial one counts nothing.
 
-    `asked` is the name under which the model was asked: providers answer under that of a version.
+    `model` is the name under which it was asked.
     """
     if reply.partial:
         return
-    facts = reply_facts(reply)
-    name = answered_by(reply).model or model or facts.model
+    facts = reply_facts(reply, model)
     use = observer.stages.setdefault("generator", StageUse())
-    use.add(facts.use, name)
+    use.add(facts.use, facts.name)
     use.model = facts.model or use.model
     observer.warn(*facts.warnings)
-    _note_call(observer, ctx, name, facts.use, reply=_reply_text(reply.content))
+    _note_call(observer, ctx, facts.name, facts.use, reply=_reply_text(reply.content))
 
 
 def count_failure(observer: TurnObserver, ctx: CallbackContext, error: Exception) -> None:

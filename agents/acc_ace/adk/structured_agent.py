@@ -13,7 +13,7 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import BaseModel
 
-from acc_ace.adk.model_calls import parts_of, reply_facts
+from acc_ace.adk.model_calls import parts_of
 from acc_ace.core.schemas.commit import CompressorReply
 from acc_ace.core.schemas.delta import DeltaBatch
 from acc_ace.core.schemas.interaction import GeneratorOutput
@@ -21,6 +21,7 @@ from acc_ace.core.schemas.qualification import RelevanceBatch
 from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.model_settings import AgentSettings, Role
+from acc_ace.models.reply_bounds import reply_facts
 from acc_ace.turn.structured_call import Reply
 
 if TYPE_CHECKING:

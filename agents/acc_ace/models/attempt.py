@@ -118,34 +118,20 @@ class ModelAttempt:
         Time that the consumer of a stream takes is not counted.
         """
         reads = self._first_token_s is not None
-        own = TimeBudget(self._first_token_s or self.policy.timeout_s)
+        # Free for the turn is a prompt that a model of this machine reads: it costs only time.
+        turn = None if reads and _runs_here(self.model) else self.budget
+        own = TimeBudget(self._first_token_s or self.policy.timeout_s, within=turn)
         while True:
             try:
-                async with self._spending(own, is_free=reads and _runs_here(self.model)):
+                async with _spending(own):
                     response = await anext(responses)
             except StopAsyncIteration:
                 return
             except TimeoutError as error:
                 raise TimeoutError(self._too_late(own, reads=reads)) from error
             if reads:
-                reads, own = False, TimeBudget(self.policy.timeout_s)
+                reads, own = False, TimeBudget(self.policy.timeout_s, within=self.budget)
             yield response
-
-    @asynccontextmanager
-    async def _spending(self, own: TimeBudget, *, is_free: bool) -> AsyncIterator[None]:
-        """Wait no longer than the model, and the turn, may; the time is spent.
-
-        Free for the turn is a prompt that a model of this machine reads: it costs nothing but time.
-        """
-        loop = asyncio.get_running_loop()
-        since = loop.time()
-        budgets = (own,) if is_free else (own, self.budget)
-        try:
-            async with asyncio.timeout(min(budget.left_s for budget in budgets)):
-                yield
-        finally:
-            for budget in budgets:
-                budget.spend(loop.time() - since)
 
     @property
     def _first_token_s(self) -> float | None:
@@ -190,6 +176,18 @@ class ModelAttempt:
             f"has no time left: models may take {self.budget.seconds:g} s in a turn "
             "(ACC_ACE_LIMITS__TURN_MODEL_S)"
         )
+
+
+@asynccontextmanager
+async def _spending(budget: TimeBudget) -> AsyncIterator[None]:
+    """Wait no longer than a budget has time left; the time is spent."""
+    loop = asyncio.get_running_loop()
+    since = loop.time()
+    try:
+        async with asyncio.timeout(budget.left_s):
+            yield
+    finally:
+        budget.spend(loop.time() - since)
 
 
 def _runs_here(model: BaseLlm) -> bool:

@@ -98,6 +98,27 @@ def use_of(response: LlmResponse) -> TokenUse:
     )
 
 
+class ReplyFacts(NamedTuple):
+    """Facts of one model reply."""
+
+    model: str
+    name: str
+    """Under which the model is priced: providers answer under that of a version."""
+    use: TokenUse
+    warnings: tuple[str, ...]
+
+
+def reply_facts(reply: LlmResponse, model: str = "") -> ReplyFacts:
+    """What a reply's usage metadata says, and what the resilient model noted; `model` was asked."""
+    answered, version = answered_by(reply), reply.model_version or ""
+    return ReplyFacts(
+        model=answered.model or version,
+        name=answered.model or model or version,
+        use=use_of(reply) + answered.failed,
+        warnings=answered.warnings,
+    )
+
+
 def with_usage(response: LlmResponse, llm_request: LlmRequest) -> LlmResponse:
     """The whole reply with estimated tokens, marked as such, if the server reported none."""
     if response.usage_metadata is not None and response.usage_metadata.prompt_token_count:

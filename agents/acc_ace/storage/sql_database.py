@@ -63,9 +63,9 @@ class SqlUnitOfWork:
         self._database, self._after = database, after
         self._writes = list(writes)
 
-    def add(self, write: Write) -> None:
-        """Add a write to the transaction."""
-        self._writes.append(write)
+    def add(self, *writes: Write) -> None:
+        """Add writes to the transaction."""
+        self._writes += writes
 
     async def commit(self) -> None:
         """Run all writes in one transaction. Raises the first error of a write."""

@@ -249,8 +249,7 @@ class TurnLifecycle:
 
     async def _try(self, record: TurnRecord, *writes: Write) -> None:
         work = self._container.unit_of_work()
-        for write in writes:
-            work.add(write)
+        work.add(*writes)
         try:
             await work.commit()
         except StoreError:

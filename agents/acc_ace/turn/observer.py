@@ -44,13 +44,13 @@ class StageUse:
         if use == TokenUse():
             return
         self.tokens += use
-        self.by_model[model] = self.by_model.get(model, TokenUse()) + use
+        self.by_model[model] = self.by_model[model] + use if model in self.by_model else use
 
     def named(self) -> dict[str, TokenUse]:
         """`by_model`, with what a reply without a model's name took under the stage's model."""
         named = dict(self.by_model)
         if unnamed := named.pop("", None):
-            named[self.model] = named.get(self.model, TokenUse()) + unnamed
+            named[self.model] = named[self.model] + unnamed if self.model in named else unnamed
         return named
 
 

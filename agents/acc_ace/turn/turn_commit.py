@@ -79,8 +79,7 @@ async def commit_turn(
     written.
     """
     work = container.unit_of_work()
-    for write in (*_writes(container, record, turn), *beside):
-        work.add(write)
+    work.add(*_writes(container, record, turn), *beside)
     await work.commit()
 
 

@@ -97,7 +97,7 @@ class Artifact(StoredValue):
     superseded_by: str | None = None
     document: DocumentPart | None = Field(
         default=None,
-        exclude_if=lambda part: part is None,
+        exclude_if=lambda value: value is None,
         description="Source document and chunk number, for imported documents.",
     )
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from enum import StrEnum
+from operator import not_
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeVar
 
@@ -62,7 +63,7 @@ class EntryReply(ReplyValue):
 
     unreadable: SkipJsonSchema[list[str]] = Field(
         default_factory=list,
-        exclude_if=lambda entries: not entries,
+        exclude_if=not_,
         description="Entries that cannot be used, each with the reason.",
     )
 

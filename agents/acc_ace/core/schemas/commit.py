@@ -8,6 +8,8 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
+from operator import eq, is_, not_
 from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
@@ -145,12 +147,10 @@ class ConstraintPin(Value):
     authority: Authority
     origin_turn: int
     quote: str = Field(description="The sentence of x_t that set it.")
-    scope: RuleScope = Field(
-        default=RuleScope.SESSION, exclude_if=lambda scope: scope is RuleScope.SESSION
-    )
+    scope: RuleScope = Field(default=RuleScope.SESSION, exclude_if=partial(is_, RuleScope.SESSION))
     tentative: bool = Field(
         default=False,
-        exclude_if=lambda tentative: not tentative,
+        exclude_if=not_,
         description="The CCM pointed at it, and no turn has passed yet without an objection. It "
         "binds like any other rule.",
     )
@@ -256,22 +256,20 @@ class CommittedState(StoredValue):
     next_pin: int = Field(default=1, description="Number of the next constraint id.")
     questions: list[OpenQuestion] = Field(
         default_factory=list,
-        exclude_if=lambda asked: not asked,
+        exclude_if=not_,
         description="What waits for the user's word, oldest first.",
     )
     next_question: int = Field(
-        default=1,
-        exclude_if=lambda number: number == 1,
-        description="Number of the next question id.",
+        default=1, exclude_if=partial(eq, 1), description="Number of the next question id."
     )
     unseen_turn: int = Field(
         default=0,
-        exclude_if=lambda turn: turn == 0,
+        exclude_if=not_,
         description="The turn before an acknowledgement: the CCM has not seen its answer yet.",
     )
     next_user_pin: int = Field(
         default=1,
-        exclude_if=lambda number: number == 1,
+        exclude_if=partial(eq, 1),
         description="Number of the user's next rule, as known when the version was made.",
     )
 
@@ -331,7 +329,7 @@ class JournalEntry(Value):
     warnings: list[str] = Field(default_factory=list)
     follows: int | None = Field(
         default=None,
-        exclude_if=lambda version: version is None,
+        exclude_if=lambda value: value is None,
         description="Version whose content a rollback restored; 0 is CCS_0.",
     )
 

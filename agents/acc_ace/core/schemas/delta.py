@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from enum import StrEnum
+from operator import not_
 from typing import Final, Literal, NamedTuple
 
 from pydantic import Field, field_validator
@@ -59,7 +60,7 @@ class DeltaOperation(ReplyValue):
 
     rationale: str = Field(
         default="",
-        exclude_if=lambda rationale: not rationale,
+        exclude_if=not_,
         description="Why this change, in one sentence: what in the turn it rests on.",
     )
     type: DeltaType = Field(description="ADD, UPDATE, REMOVE or MERGE.")

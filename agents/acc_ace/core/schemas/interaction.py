@@ -2,6 +2,8 @@
 
 from datetime import datetime
 from enum import StrEnum
+from functools import partial
+from operator import eq, is_, not_
 from typing import Any, Self
 
 from pydantic import Field
@@ -39,7 +41,7 @@ class TurnInput(Value):
     authority: Authority = Authority.USER
     attachments: tuple[Attachment, ...] = Field(
         default=(),
-        exclude_if=lambda given: not given,
+        exclude_if=not_,
         description="Text of others beside the input, of authority retrieved.",
     )
     judgement: Judgement | None = Field(
@@ -58,7 +60,7 @@ class ToolCall(Value):
     step: int = Field(
         default=0,
         ge=0,
-        exclude_if=lambda step: step == 0,
+        exclude_if=not_,
         description="Model call of the turn that made it; parallel calls share it.",
     )
 
@@ -72,7 +74,7 @@ class ToolResult(Value):
     is_error: bool = False
     whole: str | None = Field(
         default=None,
-        exclude_if=lambda whole: whole is None,
+        exclude_if=partial(is_, None),
         description="All of a result that the model saw cut. Never goes into a prompt.",
     )
 
@@ -138,35 +140,31 @@ class Interaction(StoredValue):
     playbook_version: int = 0
     memory: str = Field(
         default="acc",
-        exclude_if=lambda name: name == "acc",
+        exclude_if=partial(eq, "acc"),
         description="Memory of the turn; older versions had others.",
     )
     models: dict[str, str] = Field(default_factory=dict)
     prompt_hashes: dict[str, str] = Field(default_factory=dict)
     guarded: list[GuardDecision] = Field(
         default_factory=list,
-        exclude_if=lambda decisions: not decisions,
+        exclude_if=not_,
         description="Tool calls that were held against the rules, in their order.",
     )
     notes: list[str] = Field(
-        default_factory=list,
-        exclude_if=lambda notes: not notes,
-        description="Remarks about rules below the answer.",
+        default_factory=list, exclude_if=not_, description="Remarks about rules below the answer."
     )
     feedback: tuple[Feedback, ...] = Field(
-        default=(),
-        exclude_if=lambda given: not given,
-        description="Feedback on the answer, oldest first.",
+        default=(), exclude_if=not_, description="Feedback on the answer, oldest first."
     )
     idempotency_key: str = Field(
         default="",
-        exclude_if=lambda key: not key,
+        exclude_if=not_,
         description="What the caller named the turn, so that a repeat of it runs nothing.",
     )
     transcript_tokens: int = Field(
         default=0,
         ge=0,
-        exclude_if=lambda tokens: tokens == 0,
+        exclude_if=not_,
         description="Estimated tokens of the transcript through this turn.",
     )
     created_at: datetime

@@ -8,7 +8,8 @@ reused, not even after a removal or a reload.
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
+from operator import eq, not_
 from typing import Any, NamedTuple, Self
 
 from pydantic import Field, ValidationError, model_validator
@@ -340,13 +341,11 @@ class DeltaRecord(Value):
         default=None, description="A held operation as it can still be applied, redacted."
     )
     rationale: str = Field(
-        default="",
-        exclude_if=lambda rationale: not rationale,
-        description="Why the operation was proposed, redacted.",
+        default="", exclude_if=not_, description="Why the operation was proposed, redacted."
     )
     priority: Priority = Field(
         default="normal",
-        exclude_if=lambda priority: priority == "normal",
+        exclude_if=partial(eq, "normal"),
         description="How much it mattered to the one who proposed it.",
     )
     resolves: int | None = Field(
@@ -362,8 +361,6 @@ class DeltaRecord(Value):
     session: str = ""
     turn: int = 0
     job: str = Field(
-        default="",
-        exclude_if=lambda job: not job,
-        description="Learning job that committed it (idempotency key).",
+        default="", exclude_if=not_, description="Learning job that committed it (idempotency key)."
     )
     created_at: datetime

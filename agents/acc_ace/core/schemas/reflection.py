@@ -3,6 +3,7 @@
 import hashlib
 import json
 from datetime import datetime
+from operator import not_
 from typing import Literal, Self
 
 from pydantic import Field, model_validator
@@ -97,7 +98,7 @@ class Feedback(Judgement):
     learned: bool = Field(default=False, description="Whether reflection on it is done.")
     with_turn: bool = Field(
         default=False,
-        exclude_if=lambda came: not came,
+        exclude_if=not_,
         description="Whether it came with the turn, and is reflected on with it.",
     )
     created_at: datetime

@@ -5,6 +5,7 @@ turns.
 """
 
 from datetime import datetime
+from operator import not_
 
 from pydantic import Field
 
@@ -30,7 +31,7 @@ class SessionRecord(StoredValue):
     restores: int = Field(
         default=0,
         ge=0,
-        exclude_if=lambda times: times == 0,
+        exclude_if=not_,
         description="Number of rollbacks; work started before the latest one is discarded.",
     )
     offloaded_at: datetime | None = Field(
@@ -38,7 +39,7 @@ class SessionRecord(StoredValue):
     )
     offloaded_through: ReadThrough | None = Field(
         default=None,
-        exclude_if=lambda through: through is None,
+        exclude_if=lambda value: value is None,
         description="The last offloaded turn; the next offload continues after it.",
     )
     notes: list[str] = Field(
@@ -46,12 +47,12 @@ class SessionRecord(StoredValue):
     )
     notes_left: list[str] = Field(
         default_factory=list,
-        exclude_if=lambda notes: not notes,
+        exclude_if=not_,
         description="Those of them that a deleted session of its name left; they outlive it too.",
     )
     ended: bool = Field(
         default=False,
-        exclude_if=lambda ended: not ended,
+        exclude_if=not_,
         description="All else of it is deleted: the next turn starts a new session.",
     )
     deleted_at: datetime | None = Field(
