@@ -8,6 +8,8 @@ from google.adk.agents import LlmAgent
 from google.adk.events import Event
 
 from acc_ace.core.schemas.interaction import Outcome
+from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.turn_record import TurnRecord
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import Desk
 from tests.pipeline.test_leaving_at_the_answer import ROOTS
@@ -64,3 +66,30 @@ async def test_who_left_a_turn_open_may_cancel_all_other_tasks_and_wait_for_them
         await asyncio.gather(*others, return_exceptions=True)
     await desk.settled()
     assert [each.outcome for each in await desk.evidence()] == [Outcome.ANSWERED]
+
+
+def test_an_event_loop_that_ends_waits_for_the_turn_whose_task_it_cancels(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail = TurnLifecycle.fail
+
+    async def fail_slowly(self: TurnLifecycle, record: TurnRecord) -> None:
+        await asyncio.sleep(0.2)
+        await fail(self, record)
+
+    monkeypatch.setattr(TurnLifecycle, "fail", fail_slowly)
+
+    async def leave() -> None:
+        events, left = desk.run("How is db-01?"), asyncio.Event()
+
+        async def look_once() -> None:
+            await anext(events)
+            left.set()
+            await asyncio.Event().wait()
+
+        leaving = asyncio.create_task(look_once())
+        await left.wait()
+        assert not leaving.done()
+
+    asyncio.run(leave())
+    assert [each.outcome for each in asyncio.run(desk.evidence())] == [Outcome.FAILED]

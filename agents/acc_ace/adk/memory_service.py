@@ -27,11 +27,6 @@ from acc_ace.memory.priors import said_by
 MAX_RESULTS = 10
 """Memories of one search; as many as ADK's own in-memory service returns."""
 
-_ASKING = ""
-"""A search names no session, so the previous turn is not always included."""
-
-_USER = "user"
-
 
 class ArtifactMemoryService(KnowsKinds):
     """A BaseMemoryService over an ArtifactStore."""
@@ -111,7 +106,8 @@ class ArtifactMemoryService(KnowsKinds):
         if not query.strip():
             return SearchMemoryResponse()
         now = self._clock.now()
-        key = SessionKey(app_name, user_id, _ASKING)
+        # A search names no session, so the previous turn is not always included.
+        key = SessionKey(app_name, user_id, "")
         recall = await self._artifacts.recall(
             RecallQuery(
                 key=key,
@@ -172,7 +168,7 @@ def _turns(events: Sequence[Event]) -> list[int | None]:
     """The turn of each event, counted as the journal does: each input opens the next one."""
     turn, turns = 0, list[int | None]()
     for event in events:
-        turn += event.author == _USER and bool(spoken_text(event.content))
+        turn += event.author == "user" and bool(spoken_text(event.content))
         turns.append(turn)
     return turns
 

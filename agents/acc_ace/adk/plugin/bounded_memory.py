@@ -251,7 +251,9 @@ class BoundedMemoryPlugin(BasePlugin):
             turn.run_answer.note_calls(event)
             return None
         self._turns.follow(turn)
-        _persist(turn, event)
+        # Attach our state to an event of the run: plugins cannot emit events.
+        event.actions.state_delta.update(turn.unsaved)
+        turn.unsaved = {}
         _add_notes(turn, event)
         turn.run_answer.take(event)
         if event.is_final_response() and event.content is not None:
@@ -261,13 +263,13 @@ class BoundedMemoryPlugin(BasePlugin):
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
         """Seal the turn and learn from it, or leave it paused."""
-        await self._turns.finish(invocation_context)
+        await self._turns.end(invocation_context, failed=False)
 
     async def on_run_error_callback(
         self, *, invocation_context: InvocationContext, error: Exception
     ) -> None:
         """Fail the turn: one without an answer changes no state."""
-        await self._turns.fail(invocation_context)
+        await self._turns.end(invocation_context, failed=True)
 
     async def close(self) -> None:
         """Wait for turns that are closing, stop background work, close the models."""
@@ -296,12 +298,6 @@ def _protect(turn: OpenTurn, event: Event) -> None:
         del event.actions.state_delta[key]
         turn.record.observer.warn(f"an agent or tool wrote session.state['{key}']; it was restored")
         turn.unsaved = {**projection(turn.record), **turn.unsaved}
-
-
-def _persist(turn: OpenTurn, event: Event) -> None:
-    """Attach our state to an event of the run: plugins cannot emit events."""
-    event.actions.state_delta.update(turn.unsaved)
-    turn.unsaved = {}
 
 
 def _add_notes(turn: OpenTurn, event: Event) -> None:

@@ -80,16 +80,6 @@ def run_name(ctx: InvocationContext | CallbackContext) -> RunName:
     return RunName(SessionKey(session.app_name, session.user_id, session.id), ctx.invocation_id)
 
 
-def new_turn(ctx: InvocationContext, record: TurnRecord) -> OpenTurn:
-    """A new turn, before its first event."""
-    return OpenTurn(
-        ctx,
-        record=record,
-        run_answer=RunAnswer(record),
-        runs={run_name(ctx): Transcript(ctx)},
-    )
-
-
 _USED = 0.5
 """Share of a lesson's content words with which an answer counts as based on it."""
 

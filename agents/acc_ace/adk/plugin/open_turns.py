@@ -1,7 +1,7 @@
 """Open turns: one at a time per session, each committed at its answer or pause, or not at all."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -12,11 +12,11 @@ from google.adk.events import Event
 
 from acc_ace.adk.memory_view import shown_bullets
 from acc_ace.adk.plugin.model_request import Transcript
-from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, new_turn, run_name, used_bullets
+from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, run_name, used_bullets
 from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.sessions.session_services import StoredSessions
-from acc_ace.adk.stages.answer_events import committed_state
+from acc_ace.adk.stages.answer_events import RunAnswer, committed_state
 from acc_ace.adk.turn_report import learning_failed
 from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.container import Container
@@ -50,6 +50,8 @@ class Turns:
         self._calling: ContextVar[OpenTurn | None] = ContextVar("calling_turn", default=None)
         self._closing: set[asyncio.Task[None]] = set()
         """The tasks that close turns."""
+        self._ends: dict[asyncio.AbstractEventLoop, AsyncGenerator[None, None]] = {}
+        """What the end of each running event loop waits for."""
 
     def find(self, ctx: InvocationContext | CallbackContext) -> OpenTurn | None:
         """The open turn of a run, or None."""
@@ -88,10 +90,11 @@ class Turns:
             outer.runs[run_name(ctx)] = Transcript(ctx)
             self._open[run_name(ctx)] = outer
             return
+        await self._outlive_loop()
         await self.take(ctx)
         marks = not isinstance(ctx.session_service, StoredSessions)
         record = await self._sessions.begin(ctx, listener=self._listener, marks_playbook=marks)
-        turn = new_turn(ctx, record)
+        turn = OpenTurn(ctx, record, RunAnswer(record), {run_name(ctx): Transcript(ctx)})
         try:
             turn.unsaved = await self._memory.open(turn)
         except BaseException:
@@ -127,29 +130,37 @@ class Turns:
         event.actions.state_delta.update(committed_state(turn.record))
         await self._commit(turn, answer, event)
 
-    async def finish(self, ctx: InvocationContext) -> None:
-        """Seal the turn of a run that has ended without an error. Raises StoreError."""
-        await self._end(ctx, failed=False)
-
-    async def fail(self, ctx: InvocationContext) -> None:
-        """Fail the turn of a run that has ended with an error; its commits are kept."""
-        await self._end(ctx, failed=True)
-
     async def drain(self) -> None:
         """Wait for the turns that are closing, and close those that their callers abandoned."""
         task = asyncio.current_task()
         for turn in set(self._open.values()):
             if task in turn.drivers or turn.is_left:
                 await self._close(turn)
-        while closing := self._closing_here():
+        await self._wait_closed()
+
+    async def _wait_closed(self) -> None:
+        """Wait for the tasks of this event loop; `Runner.run` has its own loop in a thread."""
+        loop = asyncio.get_running_loop()
+        while closing := {each for each in self._closing if each.get_loop() is loop}:
             await asyncio.wait(closing)
 
-    def _closing_here(self) -> "set[asyncio.Task[None]]":
-        """The closing tasks of this event loop; `Runner.run` has its own loop in a thread."""
+    async def _outlive_loop(self) -> None:
+        """Let this loop's end, which closes generators, wait for the turns that it cancels."""
         loop = asyncio.get_running_loop()
-        return {closing for closing in self._closing if closing.get_loop() is loop}
 
-    async def _end(self, ctx: InvocationContext, *, failed: bool) -> None:
+        async def end() -> AsyncGenerator[None, None]:
+            try:
+                yield
+            finally:
+                del self._ends[loop]
+                await self._wait_closed()
+
+        if loop not in self._ends:
+            self._ends[loop] = end()
+            await anext(self._ends[loop])
+
+    async def end(self, ctx: InvocationContext, *, failed: bool) -> None:
+        """Seal the turn of a run, or fail it: its commits are kept. Raises StoreError."""
         turn = self.find(ctx)
         if turn is None:
             await self._sessions.release(ctx, keep=not failed)
