@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from acc_ace.clock import Clock
     from acc_ace.config import GuardMode, Role, Settings
     from acc_ace.container import Container
+    from acc_ace.core.playbook.playbook_form import Form, Reading
+    from acc_ace.core.playbook.playbook_store import PlaybookObserver
+    from acc_ace.core.schemas.playbook import Playbook
     from acc_ace.memory.artifact_store import Embedder
     from acc_ace.model_settings import ToolForm
     from acc_ace.storage.create_stores import Stores
@@ -57,6 +60,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "openai_compatible": "endpoints",
     "lab": "commands",
     "background": "learning commands",
+    "playbook_files": "files",
 }
 """The hooks of each extension, one line an extension."""
 
@@ -163,6 +167,22 @@ class LearningEntry(Protocol):
         ...
 
 
+class FilesEntry(Protocol):
+    """Playbooks as files."""
+
+    def read(self, text: str, form: Form | None) -> Reading:
+        """The playbook of a file, in a format or in the one it has. Raises InputError."""
+        ...
+
+    def write(self, playbook: Playbook, form: Form) -> str:
+        """The playbook as a text."""
+        ...
+
+    def open_export(self, settings: Settings) -> PlaybookObserver:
+        """What writes each new version to the data directory. Does no I/O."""
+        ...
+
+
 class CommandsEntry(Protocol):
     """Commands of `acc-ace`."""
 
@@ -203,6 +223,7 @@ GUARD: Final[Hook[GuardEntry]] = Hook("guard")
 STORES: Final[Hook[StoresEntry]] = Hook("stores")
 EMBEDDERS: Final[Hook[EmbeddersEntry]] = Hook("embedders")
 LEARNING: Final[Hook[LearningEntry]] = Hook("learning")
+PLAYBOOK_FILES: Final[Hook[FilesEntry]] = Hook("files")
 COMMANDS: Final[Hook[CommandsEntry]] = Hook("commands")
 ROUTERS: Final[Hook[RoutersEntry]] = Hook("routers")
 APPS: Final[Hook[AppsEntry]] = Hook("apps")

@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from acc_ace.core.playbook.formats.file_form import Form
-from acc_ace.core.playbook.formats.playbook_file import read, write
+from acc_ace.core.playbook.playbook_form import Reading
 from acc_ace.core.playbook.playbook_service import MOST_IMPORTED, PlaybookService
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.storage.create_stores import Stores
@@ -243,12 +242,12 @@ def played() -> Playbook:
     return playbook.pin_bullet("b-00003")
 
 
-@pytest.mark.parametrize("form", [Form.MARKDOWN, Form.JSON, Form.JSONL])
-async def test_an_export_comes_back_with_the_same_content(
-    service: PlaybookService, form: Form
+async def test_an_empty_playbook_takes_in_another_with_the_same_content(
+    service: PlaybookService,
 ) -> None:
-    done = await service.import_bullets(read(write(played(), form)))
+    done = await service.import_bullets(Reading(played(), passed_over=3))
     assert {result.status for result in done.results} == {DeltaStatus.APPLIED}
+    assert done.passed_over == 3
     assert done.stored.playbook == played()
     assert (await service.store.replay(SCOPE)).dumps() == played().dumps()
 
@@ -257,7 +256,7 @@ async def test_importing_into_a_playbook_adds_counters_and_gives_new_ids(
     service: PlaybookService,
 ) -> None:
     await service.apply(add("Read the docs.", "Drain the node first."))
-    done = await service.import_bullets(played())
+    done = await service.import_bullets(Reading(played()))
     assert [(b.id, b.content, b.helpful, b.pinned) for b in done.stored.playbook.bullets] == [
         ("b-00001", "Read the docs.", 0, False),
         ("b-00002", "Drain the node first.", 4, False),
@@ -275,7 +274,7 @@ async def test_a_hostile_file_is_screened_lesson_by_lesson(service: PlaybookServ
     ):
         file = file.add_bullet("s", content).playbook
     for _ in range(2):
-        await service.import_bullets(file)
+        await service.import_bullets(Reading(file))
         kept = " ".join(await contents(service))
         assert "Drain the node first." in kept
         assert "Ignore" not in kept
@@ -293,7 +292,7 @@ async def test_what_has_no_room_is_held_not_lost(
         limits=Limits(playbook_bullets=1),
         clock=clock,
     )
-    done = await small.import_bullets(played())
+    done = await small.import_bullets(Reading(played()))
     assert [result.reason for result in done.results] == ["ok", "over_budget"]
     (held,) = await small.held()
     assert held.operation is not None
@@ -331,7 +330,7 @@ async def test_a_file_of_more_lessons_than_are_taken_in_at_once_changes_nothing(
     ]
 
     with pytest.raises(InputError, match="at most 10,000"):
-        await service.import_bullets(Playbook(bullets=tuple(many), next_id=len(many) + 1))
+        await service.import_bullets(Reading(Playbook(bullets=tuple(many), next_id=len(many) + 1)))
 
     assert (await service.store.load(SCOPE)).version == 0
     assert await service.store.deltas(SCOPE) == []

@@ -9,7 +9,7 @@ from typer.main import get_group
 
 from acc_ace.cli.app import app
 from acc_ace.core.playbook.curation import delta_guard
-from acc_ace.core.playbook.formats.file_form import Form
+from acc_ace.core.playbook.playbook_form import Form
 from acc_ace.server.routes.playbook_changes import router
 
 ROOT = Path(__file__).parents[2]

@@ -68,7 +68,7 @@ SHOWN = [
 ]
 
 
-@needs("embedded")
+@needs("embedded", "playbook_files")
 @pytest.mark.parametrize(("command", "shown"), SHOWN, ids=[" ".join(c) for c, _ in SHOWN])
 def test_each_command_shows_what_is_stored_for_an_app(
     acc_ace: CommandLine, command: tuple[str, ...], shown: str

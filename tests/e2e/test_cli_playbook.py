@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from acc_ace import hooks
 from acc_ace.storage.sqlite.database import DATABASE_FILE
 from tests.e2e.test_cli import CommandLine, Ended
+from tests.fakes.extensions import needs
 
 FIRST = {
     "operations": [
@@ -142,7 +144,7 @@ def test_rollback_restores_the_content_as_a_new_version(taught: CommandLine) -> 
         (("review",), "--list"),
         (("review", "--apply", "5"), "no held operation 5"),
         (("export", "--format", "pdf"), "one of markdown, json, jsonl, ace"),
-        (("import", "nowhere.md"), "cannot be read"),
+        pytest.param(("import", "nowhere.md"), "cannot be read", marks=needs("playbook_files")),
         (("show", "--user", "a\nb"), "--user"),
     ],
 )
@@ -220,6 +222,7 @@ def test_a_review_asks_for_each_and_can_be_left(
     assert "nothing is pending review" in playbook(taught, "review").out
 
 
+@needs("playbook_files")
 @pytest.mark.parametrize("form", ["markdown", "json", "jsonl"])
 def test_an_export_comes_back_in_another_place(
     taught: CommandLine, tmp_path: Path, form: str
@@ -236,6 +239,7 @@ def test_an_export_comes_back_in_another_place(
     assert own["digest"] == shared["digest"]
 
 
+@needs("playbook_files")
 @pytest.mark.parametrize(
     "content",
     [
@@ -258,6 +262,30 @@ def test_a_broken_file_changes_nothing(taught: CommandLine, tmp_path: Path, cont
     assert playbook(taught, "show", "--json").out == before
 
 
+@pytest.mark.parametrize("command", ["export", "import -"])
+def test_without_the_extension_of_files_its_commands_say_what_is_missing(
+    taught: CommandLine, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setitem(hooks.EXTENSIONS, "playbook_files", "")
+    ended = playbook(taught, *command.split(), stdin="- Ask first.\n")
+    assert ended.code == 2
+    assert f"acc-ace playbook {command.split(maxsplit=1)[0]} needs the extension" in ended.err
+
+
+@needs("playbook_files")
+def test_what_is_no_lesson_in_a_file_is_passed_over_and_counted(
+    taught: CommandLine, tmp_path: Path
+) -> None:
+    file = tmp_path / "ace.txt"
+    file.write_text("[b-00001] helpful=1 harmful=0 :: Ask first.\nDROP TABLE playbooks;\n")
+    (done,) = playbook(taught, "import", str(file), "--json").turns
+    assert [result["status"] for result in done["results"]] == ["applied"]
+    assert done["passed_over"] == 1
+    again = playbook(taught, "import", str(file)).out
+    assert "read as lessons: 1; passed over, as they are none: 1" in again
+
+
+@needs("playbook_files")
 def test_a_hostile_file_is_screened(taught: CommandLine, tmp_path: Path) -> None:
     file = tmp_path / "ace.txt"
     file.write_text(
@@ -274,6 +302,7 @@ def test_a_hostile_file_is_screened(taught: CommandLine, tmp_path: Path) -> None
     assert "Count the retries before you give up." in bullets(taught).values()
 
 
+@needs("playbook_files")
 def test_refine_says_what_it_would_do_before_it_does(taught: CommandLine) -> None:
     twins = [
         {"type": "ADD", "section": "restarts", "content": "Back up the database before upgrades."},

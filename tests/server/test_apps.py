@@ -14,6 +14,7 @@ from acc_ace.core.playbook.playbook_service import PlaybookService
 from acc_ace.server.app import create_app
 from config import ROLES, Settings
 from schemas.base import PlaybookScope
+from tests.fakes.extensions import is_there
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.desk import KEY, Desk
 from tests.server.asgi import client
@@ -58,7 +59,7 @@ READ = [
     ("/v1/playbook/deltas", LESSON),
     ("/v1/playbook/versions", '"version":1'),
     ("/v1/playbook/search", LESSON),
-    ("/v1/playbook/export", LESSON),
+    *([("/v1/playbook/export", LESSON)] if is_there("playbook_files") else []),
 ]
 
 

@@ -8,12 +8,11 @@ from acc_ace.clock import Clock
 from acc_ace.config import Settings
 from acc_ace.core.playbook.playbook_store import PlaybookObserver, PlaybookStore
 from acc_ace.core.schemas.limits import RecallWeights
-from acc_ace.hooks import EMBEDDERS, STORES, only
+from acc_ace.hooks import EMBEDDERS, PLAYBOOK_FILES, STORES, only
 from acc_ace.memory.artifact_store import ArtifactStore, Embedder
 from acc_ace.storage.dense_search import DenseSearch
 from acc_ace.storage.local_lock import FileSessionLock, InProcessSessionLock
 from acc_ace.storage.playbooks.export_folders import FOLDER, ErasedPlaybookFiles
-from acc_ace.storage.playbooks.playbook_export_files import PlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.prompt_history import PromptHistory
 from acc_ace.storage.sql_artifacts import ArtifactIndex, SqlArtifactStore
@@ -44,10 +43,13 @@ from acc_ace.unit_of_work import Database
 
 
 def open_playbook_files(settings: Settings) -> PlaybookObserver | None:
-    """The observer that exports playbooks to the data directory, or None. Does no I/O."""
+    """The observer that exports playbooks to the data directory, or None. Does no I/O.
+
+    Raises ConfigError without the extension.
+    """
     if not settings.playbook_files:
         return None
-    return PlaybookFiles(settings.data_dir / FOLDER, max_sections=settings.playbook_max_sections)
+    return only(PLAYBOOK_FILES, "ACC_ACE_PLAYBOOK_FILES=true").open_export(settings)
 
 
 @dataclass(frozen=True)

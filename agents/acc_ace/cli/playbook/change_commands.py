@@ -19,13 +19,13 @@ from acc_ace.cli.playbook.playbook_target import (
     with_playbook,
 )
 from acc_ace.config import load_settings
-from acc_ace.core.playbook.formats.file_form import MOST_CHARACTERS, Form
-from acc_ace.core.playbook.formats.playbook_file import read
 from acc_ace.core.playbook.manual_edit import MOST_CHARACTERS as MOST_BATCH_CHARACTERS
 from acc_ace.core.playbook.manual_edit import read_batch
+from acc_ace.core.playbook.playbook_form import MOST_CHARACTERS, Form
 from acc_ace.core.playbook.playbook_service import PlaybookEdit, PlaybookService
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, Refinement
 from acc_ace.errors import AccAceError, InputError
+from acc_ace.hooks import PLAYBOOK_FILES, only
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -183,12 +183,14 @@ def import_file(
     as_json: Json = False,
 ) -> None:
     """Import lessons from a file; each passes the Curator's checks."""
-    incoming = read(_text(source), _form(form))
+    files = only(PLAYBOOK_FILES, "acc-ace playbook import")
+    reading = files.read(_text(source), _form(form))
     report(
         with_playbook(
-            PlaybookTarget(user, app=app_name), lambda service: service.import_bullets(incoming)
+            PlaybookTarget(user, app=app_name), lambda service: service.import_bullets(reading)
         ),
         as_json=as_json,
+        note=reading.note,
     )
 
 

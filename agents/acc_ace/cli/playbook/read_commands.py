@@ -36,12 +36,12 @@ from acc_ace.cli.playbook.playbook_target import (
 from acc_ace.cli.slash_commands import playbook_view
 from acc_ace.config import load_settings
 from acc_ace.core.playbook.curation.curation_record import ROOM_REASONS
-from acc_ace.core.playbook.formats.file_form import Form
-from acc_ace.core.playbook.formats.playbook_file import write
+from acc_ace.core.playbook.playbook_form import Form
 from acc_ace.core.playbook.playbook_service import PAGE, PlaybookService
 from acc_ace.core.playbook.playbook_size import content_stats
 from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.errors import InputError
+from acc_ace.hooks import PLAYBOOK_FILES, only
 from acc_ace.storage.playbooks.export_folders import FOLDER, count_files
 
 app = typer.Typer(rich_markup_mode=None)
@@ -224,7 +224,7 @@ def export(
     stored = with_playbook(
         PlaybookTarget(user, app_name), lambda service: service.store.load(service.scope)
     )
-    text = write(stored.playbook, Form(form))
+    text = only(PLAYBOOK_FILES, "acc-ace playbook export").write(stored.playbook, Form(form))
     if out is None:
         sys.stdout.write(text)
         return

@@ -30,7 +30,7 @@ def not_pending(seq: int, *, was_held: bool) -> ConflictError | NotFoundError:
 def replay(records: Iterable[DeltaRecord], *, start: Playbook | None = None) -> Playbook:
     """Apply the applied records in order to `start` (the empty playbook)."""
     first = start or Playbook()
-    bullets = {bullet.id: bullet for bullet in first.bullets}
+    bullets = dict(first.by_id)
     next_id = first.next_id
     for record in records:
         if record.status is DeltaStatus.APPLIED:
@@ -91,7 +91,7 @@ def _sealed(
     # The usual case, and fast: most bullets are the very same values.
     if reached.bullets == target.bullets and reached.next_id == target.next_id:
         return list(records)
-    if _by_id(reached) != _by_id(target):
+    if reached.by_id != target.by_id:
         raise PlaybookError(
             "the delta records do not lead to the playbook; log every changed bullet"
         )
@@ -129,10 +129,6 @@ def _apply(record: DeltaRecord, bullets: dict[str, Bullet], next_id: int) -> int
     return next_id if record.next_id is None else record.next_id
 
 
-def _by_id(playbook: Playbook) -> dict[str, Bullet]:
-    return {bullet.id: bullet for bullet in playbook.bullets}
-
-
 class Change(NamedTuple):
     """A playbook and the records that produce it."""
 
@@ -160,8 +156,7 @@ def _replaced(current: Playbook, target: Playbook, template: DeltaRecord, fates:
     bullet that leaves, `fates` says whether it was archived or merged into another.
     """
     result = target.model_copy(update={"next_id": max(current.next_id, target.next_id)})
-    before = {bullet.id: bullet for bullet in current.bullets}
-    after = {bullet.id for bullet in target.bullets}
+    before, after = current.by_id, target.by_id
     records = [template]
     records += [
         _left(template, bullet, fates.get(bullet.id))

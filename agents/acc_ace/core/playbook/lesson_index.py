@@ -8,7 +8,6 @@ from typing import TypeAlias
 
 from acc_ace.core.playbook.playbook_size import PlaybookSize
 from acc_ace.core.schemas.bullet import Bullet
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.duplicates import ALIKE, Lesson, alike, contrary, lesson_of
 
@@ -22,7 +21,7 @@ class LessonIndex:
         self._by_terms: _Files = defaultdict(dict)
         self._by_claim: _Files = defaultdict(dict)
         self._by_word: _Files = defaultdict(dict)
-        self._size = PlaybookSize()
+        self.size = PlaybookSize()
         for bullet in bullets:
             self.add(bullet)
 
@@ -31,13 +30,13 @@ class LessonIndex:
         lesson = lesson_of(bullet.content)
         for files in self._filed(lesson):
             files[bullet.id] = lesson
-        self._size.add(bullet)
+        self.size.add(bullet)
 
     def discard(self, bullet: Bullet) -> None:
         """Remove a bullet; pass the value that was added."""
         for files in self._filed(lesson_of(bullet.content)):
             files.pop(bullet.id)
-        self._size.drop(bullet)
+        self.size.drop(bullet)
 
     def same(self, text: str, *, apart_from: Collection[str] = ()) -> str | None:
         """The id of the oldest other bullet, of any section, that says the same."""
@@ -63,15 +62,6 @@ class LessonIndex:
         yield self._by_terms[lesson.terms]
         yield from (self._by_claim[key] for key in lesson.claim.found_by)
         yield from (self._by_word[key] for key in _words(lesson))
-
-    def has_room(
-        self, section: str, text: str, limits: Limits, *, leaving: Collection[Bullet] = ()
-    ) -> bool:
-        """Whether a text fits into a section once the `leaving` bullets are removed.
-
-        A change that makes nothing larger is always allowed, even if a limit was lowered.
-        """
-        return self._size.has_room(section, text, limits, leaving=leaving)
 
 
 def _words(lesson: Lesson) -> list[Hashable]:

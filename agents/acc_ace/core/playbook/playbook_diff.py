@@ -45,8 +45,7 @@ class PlaybookDiff(Value):
 
 def diff_playbooks(before: Playbook, after: Playbook) -> PlaybookDiff:
     """The changes from one playbook to the other; empty when their bullets are equal."""
-    old = {bullet.id: bullet for bullet in before.bullets}
-    new = {bullet.id: bullet for bullet in after.bullets}
+    old, new = before.by_id, after.by_id
     ids: Iterable[str] = dict.fromkeys([*old, *new])
     return PlaybookDiff(
         changes=[

@@ -23,6 +23,7 @@ from acc_ace.core.playbook.curation.curation_record import OK, rejected
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate
 from acc_ace.core.playbook.manual_edit import Edit, check_budgets, check_edit, edited
 from acc_ace.core.playbook.playbook_diff import PlaybookDiff, diff_playbooks
+from acc_ace.core.playbook.playbook_form import Reading
 from acc_ace.core.playbook.playbook_store import PlaybookStore
 from acc_ace.core.playbook.refine.refinement import room_maker
 from acc_ace.core.schemas.base import PlaybookScope
@@ -57,12 +58,19 @@ class PlaybookEdit:
     results: list[DeltaResult]
     left: list[ReportedDeparture] = field(default_factory=list)
     """Bullets that left a full playbook."""
+    passed_over: int | None = None
+    """Of an imported file, the lines that are no lesson."""
 
     def to_line(self) -> dict[str, Any]:
-        """`{version, results: [{type, bullet_id, status, reason}]}`, with `left` if any."""
+        """`{version, results: [{type, bullet_id, status, reason}]}`.
+
+        With `left` where bullets left, and `passed_over` after an import.
+        """
         results = [result.model_dump(mode="json") for result in self.results]
         left = [bullet.model_dump(mode="json") for bullet in self.left]
-        line = {"version": self.stored.version, "results": results}
+        line: dict[str, Any] = {"version": self.stored.version, "results": results}
+        if self.passed_over is not None:
+            line["passed_over"] = self.passed_over
         return {**line, "left": left} if left else line
 
 
@@ -169,19 +177,21 @@ class PlaybookService:
         return await self._commit(change, None)
 
     async def import_bullets(
-        self, incoming: Playbook, *, expected_version: int | None = None
+        self, reading: Reading, *, expected_version: int | None = None
     ) -> PlaybookEdit:
         """Import the bullets of a file; each ends applied, held or rejected.
 
         Raises InputError for more than MOST_IMPORTED, with nothing changed.
         """
+        incoming = reading.playbook
         if len(incoming.bullets) > MOST_IMPORTED:
             raise InputError(
                 f"the file has {len(incoming.bullets):,} lessons; at most {MOST_IMPORTED:,} are "
                 "imported at once"
             )
         context = self.context(by_person=False)
-        return await self._commit(lambda now: imported(now, incoming, context), expected_version)
+        edit = await self._commit(lambda now: imported(now, incoming, context), expected_version)
+        return replace(edit, passed_over=reading.passed_over)
 
     async def held(self, *, limit: int = PAGE, before: int | None = None) -> Sequence[DeltaRecord]:
         """The operations pending review, newest first."""

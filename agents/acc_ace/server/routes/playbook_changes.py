@@ -5,12 +5,12 @@ from typing import Annotated, Any, Final
 from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from acc_ace.core.playbook.formats.file_form import Form
-from acc_ace.core.playbook.formats.playbook_file import read
 from acc_ace.core.playbook.manual_edit import read_batch
+from acc_ace.core.playbook.playbook_form import Form
 from acc_ace.core.playbook.playbook_service import PlaybookEdit
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
 from acc_ace.errors import InputError
+from acc_ace.hooks import PLAYBOOK_FILES, only
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
 from acc_ace.server.routes.playbook_views import ChangeView, RefineView
@@ -145,9 +145,13 @@ async def import_file(
         Form | None, Query(alias="format", description="File format (default: detect).")
     ] = None,
 ) -> ChangeView:
-    """Take in the lessons of a file, each screened; a broken file changes nothing."""
-    incoming = read(await _text(request), form)
-    return _reported(await service.import_bullets(incoming, expected_version=expected), response)
+    """Take in the lessons of a file, each screened; a broken file changes nothing.
+
+    `passed_over` is how many of its lines are no lesson.
+    """
+    files = only(PLAYBOOK_FILES, "POST /v1/playbook/import")
+    reading = files.read(await _text(request), form)
+    return _reported(await service.import_bullets(reading, expected_version=expected), response)
 
 
 @router.post("/held/{seq}/apply", summary="Apply a held operation", responses=_CHANGES)
@@ -169,6 +173,7 @@ def _reported(done: PlaybookEdit, response: Response) -> ChangeView:
         digest=done.stored.digest,
         results=done.results,
         left=done.left,
+        passed_over=done.passed_over,
     )
 
 

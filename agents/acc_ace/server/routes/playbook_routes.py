@@ -5,8 +5,8 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
-from acc_ace.core.playbook.formats.file_form import Form
-from acc_ace.core.playbook.formats.playbook_file import write
+from acc_ace.core.playbook.playbook_form import Form
+from acc_ace.hooks import PLAYBOOK_FILES, only
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_views import (
     BulletHistoryView,
@@ -143,7 +143,8 @@ async def export(
 ) -> Response:
     """The playbook as a file; Markdown, JSON and JSONL lead back to the same content."""
     stored = await service.store.load(service.scope)
-    text = write(playbook_seen_by(user, stored.playbook), form)
+    files = only(PLAYBOOK_FILES, "GET /v1/playbook/export")
+    text = files.write(playbook_seen_by(user, stored.playbook), form)
     response = Response(
         text,
         media_type=f"{_MEDIA_TYPES[form]}; charset=utf-8",

@@ -143,6 +143,9 @@ class ChangeView(BaseModel):
     left: list[ReportedDeparture] = Field(
         default_factory=list, description="Bullets that left the full playbook; restorable."
     )
+    passed_over: int | None = Field(
+        default=None, description="Of an imported file, how many lines are no lesson."
+    )
 
 
 class RefineView(BaseModel):

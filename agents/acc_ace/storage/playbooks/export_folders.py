@@ -30,12 +30,12 @@ def name_of(scope: PlaybookScope) -> str:
 
 
 def directories_of(root: Path, tenant: Tenant) -> list[str]:
-    """The names of a user's own playbooks, branches included, that have files."""
+    """The names of a user's own playbook that have files."""
     return _names_of(root, PlaybookScope(tenant.app, tenant.user))
 
 
 def _names_of(root: Path, scope: PlaybookScope) -> list[str]:
-    """The names of a playbook and of its branches that have files."""
+    """The names of a playbook's files, with those of branches by earlier programs."""
     main = name_of(scope)
     names = {
         path.name for part in ("current", "deltas", "archive") for path in root.glob(f"{part}/*")

@@ -12,9 +12,8 @@ from acc_ace.errors import CorruptStoreError
 from acc_ace.storage.playbooks.playbook_rows import (
     NEWEST,
     Head,
-    page_size,
 )
-from acc_ace.storage.sql_rows import Rows, decode, encode, problem_of
+from acc_ace.storage.sql_rows import Rows, decode, encode, page_size, problem_of
 
 
 def append_log(rows: Rows, playbook_id: int, entry: Entry) -> None:

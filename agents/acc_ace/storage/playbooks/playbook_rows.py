@@ -184,11 +184,6 @@ def committed_version(rows: Rows, playbook_id: int, key: str) -> int | None:
     return records[0][0] if records else None
 
 
-def page_size(limit: int) -> int:
-    """Clamp a limit to the range that both databases accept."""
-    return min(max(limit, 0), 2**31 - 1)
-
-
 def _insert_bullets(
     rows: Rows, playbook_id: int, bullets: Sequence[Bullet], last_position: int
 ) -> int:

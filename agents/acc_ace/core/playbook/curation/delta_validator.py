@@ -178,7 +178,7 @@ class DeltaValidator:
         self, verdict: Verdict, section: str, text: str, now: WorkingPlaybook, *leaving: Bullet
     ) -> Verdict:
         """The verdict, or that there is no room for what it accepts."""
-        if not _accepted(verdict) or now.lessons.has_room(
+        if not _accepted(verdict) or now.lessons.size.has_room(
             section, text, self._context.limits, leaving=leaving
         ):
             return verdict

@@ -31,6 +31,7 @@ from acc_ace.ext.survivor.loop import RULES, LoopOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import APP_NAME, runs_folder
 from acc_ace.ext.survivor.snapshots import SettingsPort, SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
+from acc_ace.hooks import PLAYBOOK_FILES, is_offered
 from acc_ace.models.names import kind_of
 from acc_ace.models.prices import load_prices
 
@@ -211,9 +212,9 @@ def with_model(settings: Settings, name: str | None) -> Settings:
 
 def _with_playbook_files(settings: Settings) -> Settings:
     """The settings with the playbook exported to files, unless they say otherwise."""
-    if "playbook_files" in settings.model_fields_set or settings.store == "memory":
-        return settings
-    return settings.model_copy(update={"playbook_files": True})
+    unchanged = "playbook_files" in settings.model_fields_set or settings.store == "memory"
+    is_written = not unchanged and is_offered(PLAYBOOK_FILES)
+    return settings.model_copy(update={"playbook_files": True}) if is_written else settings
 
 
 def _run_file(settings: Settings, options: LoopOptions, target: Path | None) -> Path | None:

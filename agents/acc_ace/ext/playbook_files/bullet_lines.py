@@ -1,29 +1,18 @@
-"""Playbook file formats, and the errors of invalid files."""
+"""The bullets of a file, and the errors of invalid ones."""
 
-from enum import StrEnum
+from collections.abc import Mapping
 
 from pydantic import ValidationError
 
+from acc_ace.core.schemas.base import SCHEMA_VERSION
 from acc_ace.core.schemas.bullet import Bullet, id_number
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import InputError, first_problem
-
-MOST_CHARACTERS = 64 * 1024 * 1024
-"""Maximum characters of a file."""
 
 MOST_BULLETS = 100_000
 """Maximum bullets of a file."""
 
 _SHOWN = 60
-
-
-class Form(StrEnum):
-    """A file format. The first three round-trip exactly."""
-
-    MARKDOWN = "markdown"
-    JSON = "json"
-    JSONL = "jsonl"
-    ACE = "ace"
 
 
 def broken(line: int, why: str) -> InputError:
@@ -34,6 +23,19 @@ def broken(line: int, why: str) -> InputError:
 def shown(text: str) -> str:
     """An excerpt of the file for an error message."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def check_header(header: Mapping[str, object]) -> None:
+    """Raise InputError for the first line of a file of a newer program, or a broken one."""
+    version, next_id = header.get("schema_version", SCHEMA_VERSION), header.get("next_id", 1)
+    if not isinstance(version, int) or not isinstance(next_id, int):
+        raise broken(1, "schema_version and next_id must be numbers")
+    if version > SCHEMA_VERSION:
+        raise broken(
+            1,
+            f"playbook schema_version {version} is newer than {SCHEMA_VERSION}; "
+            "upgrade acc-ace to read it",
+        )
 
 
 def bullet_at(line: int, fields: dict[str, object]) -> Bullet:

@@ -3,7 +3,10 @@
 import json
 from typing import Any
 
-from acc_ace.core.playbook.formats.exchange_forms import (
+from acc_ace.core.playbook.playbook_form import MOST_CHARACTERS, Form, Reading
+from acc_ace.core.schemas.playbook import Playbook
+from acc_ace.errors import InputError
+from acc_ace.ext.playbook_files.exchange_forms import (
     KIND,
     LINE,
     lessons_by_id,
@@ -15,15 +18,12 @@ from acc_ace.core.playbook.formats.exchange_forms import (
     write_json,
     write_jsonl,
 )
-from acc_ace.core.playbook.formats.file_form import MOST_CHARACTERS, Form
-from acc_ace.core.playbook.formats.markdown import HEAD, read_markdown, write_markdown
-from acc_ace.core.schemas.playbook import Playbook
-from acc_ace.errors import InputError
+from acc_ace.ext.playbook_files.markdown import HEAD, read_markdown, write_markdown
 
 _LINES_LOOKED_AT = 200
 
 
-def read(text: str, form: Form | None = None) -> Playbook:
+def read(text: str, form: Form | None = None) -> Reading:
     """Parse a playbook; without `form` the format is detected.
 
     Raises InputError that names the line or the problem.
@@ -37,13 +37,13 @@ def read(text: str, form: Form | None = None) -> Playbook:
         case Form.MARKDOWN:
             return read_markdown(text)
         case Form.JSONL:
-            return read_jsonl(text)
+            return Reading(read_jsonl(text))
         case Form.ACE:
             return read_ace_text(text)
         case Form.JSON:
             document = _document(text)
             lessons = lessons_by_id(document)
-            return read_json(document) if lessons is None else read_by_id(lessons)
+            return Reading(read_json(document)) if lessons is None else read_by_id(lessons)
 
 
 def form_of(text: str) -> Form:

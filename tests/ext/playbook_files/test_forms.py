@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.core.playbook.formats.file_form import Form
-from acc_ace.core.playbook.formats.playbook_file import form_of, read, write
+from acc_ace.core.playbook.playbook_form import Form, Reading
 from acc_ace.errors import InputError
+from acc_ace.ext.playbook_files.forms import form_of, read, write
 from schemas.bullet import Bullet, Origin
 from schemas.playbook import Playbook
 
@@ -64,8 +64,9 @@ def playbooks(draw: st.DrawFn) -> Playbook:
 def test_a_file_gives_back_exactly_what_was_written(playbook: Playbook, form: Form) -> None:
     text = write(playbook, form)
     assert form_of(text) is form
-    assert read(text).dumps() == playbook.dumps()
-    assert read(text.replace("\n", "\r\n"), form).dumps() == playbook.dumps()
+    assert read(text) == Reading(playbook, passed_over=0)
+    assert read(text).playbook.dumps() == playbook.dumps()
+    assert read(text.replace("\n", "\r\n"), form).playbook.dumps() == playbook.dumps()
 
 
 @given(playbook=playbooks())
@@ -74,7 +75,7 @@ def test_the_text_of_ace_keeps_ids_sections_words_and_verdicts(playbook: Playboo
     if not playbook.bullets:
         assert text == ""
         return
-    found = read(text, Form.ACE)
+    found = read(text, Form.ACE).playbook
     assert [(b.id, b.section, b.helpful, b.harmful) for b in found.bullets] == [
         (b.id, b.section, b.helpful, b.harmful)
         for section in dict.fromkeys(b.section for b in playbook.bullets)
@@ -87,10 +88,10 @@ def test_the_text_of_ace_keeps_ids_sections_words_and_verdicts(playbook: Playboo
 def test_any_text_is_a_playbook_or_a_named_error(text: str, form: Form) -> None:
     for wanted in (form, None):
         try:
-            found = read(text, wanted)
+            found = read(text, wanted).playbook
         except InputError:
             continue
-        assert read(write(found, Form.JSON)).dumps() == found.dumps()
+        assert read(write(found, Form.JSON)).playbook.dumps() == found.dumps()
 
 
 @given(playbook=playbooks(), cut=st.floats(0.05, 0.95), form=st.sampled_from(EXACT))
@@ -139,7 +140,8 @@ SKILLBOOK_FILE = {
 
 
 def test_the_official_ace_text_is_read_with_its_counters() -> None:
-    playbook = read(ACE_FILE)
+    playbook, passed_over = read(ACE_FILE)
+    assert passed_over == 0
     assert form_of(ACE_FILE) is Form.ACE
     assert [(b.id, b.helpful, b.harmful) for b in playbook.bullets] == [
         ("str-00001", 5, 0),
@@ -153,22 +155,25 @@ def test_the_official_ace_text_is_read_with_its_counters() -> None:
 def test_prose_and_fenced_examples_around_the_text_of_ace_are_no_lessons() -> None:
     around = "**Format:** `[ID] helpful=N harmful=N :: text`\n- **ID**: a number\n---\n"
     example = "```\n[x-00009] helpful=1 harmful=0 :: An example.\n```\n"
-    assert read(around + ACE_FILE + example).dumps() == read(ACE_FILE).dumps()
+    playbook, passed_over = read(around + ACE_FILE + example)
+    assert playbook.dumps() == read(ACE_FILE).playbook.dumps()
+    assert passed_over == 6
 
 
 @pytest.mark.parametrize("name", ["skills", "bullets"])
 def test_active_lessons_by_id_are_read_from_the_json_of_other_tools(name: str) -> None:
-    (bullet,) = read(
-        json.dumps({**SKILLBOOK_FILE, name: SKILLBOOK_FILE["skills"]}, indent=2)
-    ).bullets
+    reading = read(json.dumps({**SKILLBOOK_FILE, name: SKILLBOOK_FILE["skills"]}, indent=2))
+    (bullet,) = reading.playbook.bullets
+    assert reading.passed_over == 1
     assert (bullet.id, bullet.helpful, bullet.harmful, bullet.neutral) == ("general-00001", 2, 1, 3)
     assert bullet.created_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
 
 def test_markdown_written_by_hand_becomes_bullets_with_new_ids() -> None:
-    playbook = read(
+    playbook, passed_over = read(
         "# Our rules\n\n## restarts\n\n- Drain it first.\n- [b-00007] :: Ask.\n\nProse.\n"
     )
+    assert passed_over == 1
     assert [(b.id, b.section, b.content) for b in playbook.bullets] == [
         ("b-00008", "restarts", "Drain it first."),
         ("b-00007", "restarts", "Ask."),
@@ -178,8 +183,8 @@ def test_markdown_written_by_hand_becomes_bullets_with_new_ids() -> None:
 def test_a_bullet_removed_by_hand_is_gone_and_the_rest_stays() -> None:
     first = Playbook().add_bullet("s", "one").playbook.add_bullet("s", "two").playbook
     text = re.sub(r"- \[b-00001\].*\n.*\n", "", write(first, Form.MARKDOWN))
-    assert [bullet.content for bullet in read(text).bullets] == ["two"]
-    assert read(text).next_id == first.next_id
+    assert [bullet.content for bullet in read(text).playbook.bullets] == ["two"]
+    assert read(text).playbook.next_id == first.next_id
 
 
 _BULLET = '{"id": "b-1", "section": "s", "content": "x"}'

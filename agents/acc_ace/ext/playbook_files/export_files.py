@@ -5,10 +5,10 @@
     playbook/archive/NAME/bullets.jsonl                 archived bullets, newest first
     playbook/archive/NAME/sections.md                   sections beyond the newest ones
 
-NAME is the app, with '+user' for a user's own playbook. Files are
-written in the background, debounced over commits, and when the store is closed. Each is written to
-a temporary file and renamed, `playbook.json` last, so readers see whole files. After a crash, the
-next process that reads the playbook catches up.
+NAME is the app, with '+user' for a user's own playbook. Files are written in the background,
+debounced over commits, and when the store is closed. Each is written to a temporary file and
+renamed, `playbook.json` last, so readers see whole files. After a crash, the next process that
+reads the playbook catches up.
 """
 
 import asyncio
@@ -21,13 +21,13 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from acc_ace.core.playbook.formats.file_form import Form
-from acc_ace.core.playbook.formats.playbook_file import write
+from acc_ace.core.playbook.playbook_form import Form
 from acc_ace.core.playbook.playbook_store import PlaybookReader
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.delta import DeltaKind
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.errors import AccAceError
+from acc_ace.ext.playbook_files.forms import write
 from acc_ace.storage.playbooks.export_folders import (
     LOCK,
     exclusive,
@@ -137,13 +137,6 @@ class PlaybookFiles:
                     "playbook_files_behind directory=%s playbook=%s: %s",
                     *(self._root, name_of(scope), error),
                 )
-
-    def _remove(self, scope: PlaybookScope) -> None:
-        lock = exclusive(self._root / LOCK)
-        try:
-            remove_files(self._root, [name_of(scope)])
-        finally:
-            lock.release()
 
     async def _follow(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         lock = await asyncio.to_thread(exclusive, self._root / LOCK)

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from acc_ace.core.playbook.formats.playbook_file import read
 from acc_ace.errors import StoreError
+from acc_ace.ext.playbook_files.export_files import KEPT_VERSIONS, PlaybookFiles
+from acc_ace.ext.playbook_files.forms import read
 from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.playbooks.export_folders import count_files, directories_of, name_of
-from acc_ace.storage.playbooks.playbook_export_files import KEPT_VERSIONS, PlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 from config import Settings
@@ -107,7 +107,8 @@ async def test_every_commit_is_in_the_files_once_they_have_caught_up(
         whole = json.loads((files / "current/shop/playbook.json").read_text())
         assert (whole["version"], whole["digest"]) == (stored.version, stored.digest)
         for name in ("playbook.md", "playbook.json"):
-            assert read((files / "current/shop" / name).read_text()) == stored.playbook
+            text = (files / "current/shop" / name).read_text()
+            assert read(text).playbook == stored.playbook
     text = (files / "current/shop/playbook.md").read_text()
     assert "- [b-00002] helpful=0 harmful=0 neutral=0 :: 二" in text.splitlines()
     assert [path.name for path in sorted((files / "deltas/shop").iterdir())] == [
@@ -359,10 +360,10 @@ async def test_only_the_newest_sections_are_current_and_the_older_are_archived(
     await playbooks.commit(stores, Playbook().with_draft(draft), *records)
     follower.changed(stores.playbooks, SHARED)
     await follower.settle()
-    older = read((exported / "archive/shop/sections.md").read_text())
+    older = read((exported / "archive/shop/sections.md").read_text()).playbook
     assert [bullet.section for bullet in older.bullets] == ["second"]
     assert [bullet.section for bullet in current(exported).bullets] == ["first", "third"]
     text = (exported / "current/shop/playbook.md").read_text()
-    assert read(text) == current(exported)
+    assert read(text).playbook == current(exported)
     assert len((await stores.playbooks.load(SHARED)).playbook.bullets) == 3
     assert count_files(exported, SHARED) == 5

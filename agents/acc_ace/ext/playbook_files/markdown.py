@@ -18,13 +18,14 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from acc_ace.core.playbook.formats.exchange_forms import parse_line
-from acc_ace.core.playbook.formats.file_form import broken, bullet_at, gathered, shown
+from acc_ace.core.playbook.playbook_form import Reading
 from acc_ace.core.schemas.base import SCHEMA_VERSION
 from acc_ace.core.schemas.bullet import DEFAULT_SECTION, Bullet, id_number
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.errors import InputError
+from acc_ace.ext.playbook_files.bullet_lines import broken, bullet_at, check_header, gathered, shown
+from acc_ace.ext.playbook_files.exchange_forms import parse_line
 
 HEAD = "<!-- acc-ace playbook "
 _END = "<!-- end of playbook -->"
@@ -64,7 +65,7 @@ def write_markdown(playbook: Playbook) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read_markdown(text: str) -> Playbook:
+def read_markdown(text: str) -> Reading:
     """Parse a playbook from Markdown. Raises InputError that names the line."""
     lines = text.split("\n")
     head = _head(lines[0])
@@ -85,7 +86,15 @@ def read_markdown(text: str) -> Playbook:
             free += 1
         placed.append((_place(item, at), item.line, bullet_at(item.line, fields)))
     placed.sort(key=lambda entry: entry[:2])
-    return gathered([(line, bullet) for _, line, bullet in placed], free)
+    playbook = gathered([(line, bullet) for _, line, bullet in placed], free)
+    return Reading(playbook, _passed_over(lines, items, skip=bool(head)))
+
+
+def _passed_over(lines: list[str], items: list[_Item], *, skip: bool) -> int:
+    """The lines that are neither an item nor its comment, a heading, the frame or blank."""
+    texts = [line for line in lines[skip:] if line.strip() and line.strip() != _END]
+    headings = sum(_HEADING.fullmatch(line) is not None for line in texts)
+    return len(texts) - headings - sum(1 + bool(item.comment) for item in items)
 
 
 def _item(at: int, bullet: Bullet) -> list[str]:
@@ -102,15 +111,7 @@ def _head(line: str) -> dict[str, Any]:
     if not line.startswith(HEAD):
         return {}
     head = parse_line(1, line.removeprefix(HEAD).rstrip().removesuffix("-->"))
-    version, next_id = head.get("schema_version", SCHEMA_VERSION), head.get("next_id", 1)
-    if not isinstance(version, int) or not isinstance(next_id, int):
-        raise broken(1, "schema_version and next_id must be numbers")
-    if version > SCHEMA_VERSION:
-        raise broken(
-            1,
-            f"playbook schema_version {version} is newer than {SCHEMA_VERSION}; "
-            "upgrade acc-ace to read it",
-        )
+    check_header(head)
     return head
 
 

@@ -3,12 +3,19 @@
 import json
 from typing import Any
 
-from acc_ace.core.playbook.formats.file_form import broken, bullet_at, gathered, shown
+from acc_ace.core.playbook.playbook_form import Reading
 from acc_ace.core.schemas.base import SCHEMA_VERSION
 from acc_ace.core.schemas.bullet import DEFAULT_SECTION, Bullet
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.errors import InputError, PlaybookError
+from acc_ace.ext.playbook_files.bullet_lines import (
+    broken,
+    bullet_at,
+    check_header,
+    gathered,
+    shown,
+)
 
 KIND = "playbook"
 """The value of `kind` in the header of a JSONL file."""
@@ -69,16 +76,8 @@ def parse_line(number: int, line: str) -> dict[str, Any]:
 
 
 def _check(header: dict[str, Any], bullets: int) -> None:
-    version, count = header.get("schema_version", SCHEMA_VERSION), header.get("bullets", bullets)
-    next_id = header.get("next_id", 1)
-    if not isinstance(version, int) or not isinstance(next_id, int):
-        raise broken(1, "schema_version and next_id must be numbers")
-    if version > SCHEMA_VERSION:
-        raise broken(
-            1,
-            f"playbook schema_version {version} is newer than {SCHEMA_VERSION}; "
-            "upgrade acc-ace to read it",
-        )
+    check_header(header)
+    count = header.get("bullets", bullets)
     if count != bullets:
         raise broken(1, f"the file should hold {count} bullets but holds {bullets}; is it cut off?")
 
@@ -94,7 +93,7 @@ def lessons_by_id(document: dict[str, Any]) -> dict[str, Any] | None:
     return lessons if isinstance(lessons, dict) else None
 
 
-def read_by_id(lessons: dict[str, Any]) -> Playbook:
+def read_by_id(lessons: dict[str, Any]) -> Reading:
     """Parse active lessons, in their order; what is no field of ours is ignored.
 
     Raises InputError.
@@ -106,7 +105,7 @@ def read_by_id(lessons: dict[str, Any]) -> Playbook:
         if lesson.get("status", "active") == "active":
             fields = {name: lesson[name] for name in _TAKEN if lesson.get(name) is not None}
             numbered.append((number, bullet_at(number, {"id": lesson_id, **fields})))
-    return gathered(numbered)
+    return Reading(gathered(numbered), len(lessons) - len(numbered))
 
 
 LINE = lazy_pattern(
@@ -122,17 +121,18 @@ def write_ace_text(playbook: Playbook) -> str:
     return playbook.as_prompt() + "\n" if playbook.bullets else ""
 
 
-def read_ace_text(text: str) -> Playbook:
-    """Parse a playbook from ACE text; other prose and fenced examples are ignored.
+def read_ace_text(text: str) -> Reading:
+    """Parse a playbook from ACE text; other prose and fenced examples are passed over.
 
     Raises InputError that names the line of what is almost a bullet.
     """
-    section, fenced = DEFAULT_SECTION, False
+    section, fenced, passed_over = DEFAULT_SECTION, False, 0
     numbered: list[tuple[int, Bullet]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         heading, entry = _HEADING.fullmatch(line), LINE.fullmatch(line)
         fenced ^= line.lstrip().startswith(_FENCE)
         if fenced:
+            passed_over += bool(line.strip())
             continue
         if heading:
             section = heading[1].strip()
@@ -148,4 +148,6 @@ def read_ace_text(text: str) -> Playbook:
             numbered.append((number, bullet_at(number, fields)))
         elif "::" in line and line.lstrip("-* \t").startswith("["):
             raise broken(number, f"not a bullet: {shown(line.strip())}")
-    return gathered(numbered)
+        else:
+            passed_over += bool(line.strip())
+    return Reading(gathered(numbered), passed_over)
