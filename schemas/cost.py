@@ -13,6 +13,7 @@ from acc_ace.core.schemas.cost import (
     SessionCost,
     StageCost,
     Totals,
+    Used,
 )
 
 __all__ = [
@@ -28,4 +29,5 @@ __all__ = [
     "SessionCost",
     "StageCost",
     "Totals",
+    "Used",
 ]

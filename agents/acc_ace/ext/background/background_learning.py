@@ -18,7 +18,6 @@ from acc_ace.core.schemas.learning_job import JobState, LearningJob
 from acc_ace.errors import StoreError
 from acc_ace.ext.background.create_learning_queue import open_learning_worker
 from acc_ace.ext.background.job_execution import Learner
-from acc_ace.ext.background.learning_worker import LearningWorker
 from acc_ace.models.factory import build_models, close_models
 from acc_ace.turn.learning_queue import LearningQueue
 from acc_ace.turn.turn_record import TurnRecord, require
@@ -38,7 +37,7 @@ class BackgroundLearning:
         self._container = container
         opened = build_models(("reflector", "curator"), container.settings, models).values()
         learner = Learner(container, learning_roles(container, *opened))
-        self._worker: LearningWorker = open_learning_worker(
+        self._worker = open_learning_worker(
             container, learner.learn, on_stop=partial(close_models, opened)
         )
 

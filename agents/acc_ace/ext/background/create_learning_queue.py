@@ -8,12 +8,12 @@ from acc_ace.adk.learning_jobs import JOBS_FILE
 from acc_ace.clock import SystemClock
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
-from acc_ace.ext.background.learning_worker import Learn, LearningWorker
 from acc_ace.hooks import how_to_install
 from acc_ace.turn.learning_queue import LearningQueue
 
 if TYPE_CHECKING:
     from acc_ace.container import Container
+    from acc_ace.ext.background.dbos_worker import DbosWorker, Learn
 
 _MISSING = "ACC_ACE_LEARNING=background needs the extra 'background'; " + how_to_install(
     "background"
@@ -34,8 +34,8 @@ def open_learning_queue(settings: Settings) -> LearningQueue:
 
 
 def open_learning_worker(
-    container: "Container", learn: Learn, *, on_stop: Callable[[], Awaitable[None]]
-) -> LearningWorker:
+    container: "Container", learn: "Learn", *, on_stop: Callable[[], Awaitable[None]]
+) -> "DbosWorker":
     """A worker for the jobs of the container. Raises ConfigError when it has none."""
     try:
         from acc_ace.ext.background.dbos_database import dbos_database  # noqa: PLC0415 — an extra

@@ -21,7 +21,7 @@ from sqlalchemy import Engine
 from acc_ace.clock import Clock
 from acc_ace.container import LoadMonitor
 from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.learning_job import Attempt, LearningJob
+from acc_ace.core.schemas.learning_job import Attempt, LearningJob, LearningOutcome
 from acc_ace.core.schemas.limits import BackgroundLimits
 from acc_ace.errors import (
     AccAceError,
@@ -43,7 +43,6 @@ from acc_ace.ext.background.dbos_job_rows import JOB_VERSION, QUEUE, WORKFLOW
 from acc_ace.ext.background.dbos_queue import DbosLearningQueue
 from acc_ace.ext.background.dbos_throttle import Throttle, pause
 from acc_ace.ext.background.learning_budget import Meter
-from acc_ace.ext.background.learning_worker import Learn
 from acc_ace.turn.ports import SessionLock
 
 logger = logging.getLogger(__name__)
@@ -69,12 +68,19 @@ are stopping come before the one that is not."""
 _live_mutex = threading.Lock()
 
 
+Learn = Callable[[LearningJob, Meter], Awaitable[LearningOutcome]]
+"""Run a job and count its model tokens. Raises AccAceError; then nothing has changed.
+
+Idempotent: running a finished job again changes nothing.
+"""
+
+
 class _Engine(DBOS):
     """DBOS as started by us; distinguishes it from one that other code has started."""
 
 
 class DbosWorker:
-    """A LearningWorker over DBOS."""
+    """Runs the jobs of a queue in this process, over DBOS."""
 
     def __init__(
         self,
