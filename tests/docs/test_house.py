@@ -27,7 +27,7 @@ class Pin(NamedTuple):
 
 PINS: Final = {
     "closure of plugin, modules": Pin(112, 120),
-    "closure of plugin, lines": Pin(18_941, 24_000),
+    "closure of plugin, lines": Pin(18_962, 24_000),
     "closure of controller, modules": Pin(117, 120),
     "closure of controller, lines": Pin(20_734, 24_000),
     "closure of commit_gate, modules": Pin(20, 25),
@@ -39,7 +39,7 @@ PINS: Final = {
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(589, 250),
     "deep tests": Pin(56, 60),
-    "code lines": Pin(44_336, 42_500),
+    "code lines": Pin(44_362, 42_500),
     "code lines of the core": Pin(24_496, 23_500),
     "modules that the plugin loads": Pin(126, 150),
     "class names defined twice": Pin(0, 0),
