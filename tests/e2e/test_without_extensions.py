@@ -1,5 +1,6 @@
 """Extensions go with one folder and one line each: the core's suite passes without them all."""
 
+import faulthandler
 import re
 import shutil
 import subprocess
@@ -23,6 +24,7 @@ APART: Final = ("tests/ext", "tests/durability", "tests/e2e/test_image_context.p
 """Tests of extensions; those that kill processes, at surfaces which the others ask as well; and one
 that reads the index of a git checkout, which a copy has not."""
 
+MOST_S: Final = 1_800
 LEAST: Final = 4_500
 """Tests that must have passed, so that skipping them is no way to pass."""
 
@@ -75,6 +77,7 @@ def ended(copy: Path, *command: str) -> str:
         capture_output=True,
         text=True,
         check=False,
+        timeout=MOST_S,
     )
     assert run.returncode == 0, f"{run.stdout[-6_000:]}\n{run.stderr[-2_000:]}"
     return run.stdout
@@ -91,6 +94,8 @@ def test_without_its_folder_and_its_line_an_app_starts_and_answers(
 
 @pytest.mark.soak
 def test_the_cores_suite_passes_without_any(tmp_path: Path) -> None:
+    # It is a whole suite, in which each test has the limit that one test has here.
+    faulthandler.cancel_dump_traceback_later()
     copy = without(NAMES, tmp_path / "copy")
     apart = [f"--ignore={path}" for path in APART]
     options = ("-q", "-n", "2", "--dist", "loadfile", "-m", "not soak", "-p", "no:cacheprovider")
