@@ -40,4 +40,4 @@ class UserWords(NamedTuple):
     """What a line 'Goal: …' says."""
     changes: tuple[QuotedChange, ...] = ()
     unread: tuple[str, ...] = ()
-    """For each proposal that cannot be used, the sentence of the user that it is about, or ''."""
+    """Sentences that may be rules and that no usable proposal points at; '' is none."""

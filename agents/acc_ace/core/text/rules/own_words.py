@@ -180,6 +180,12 @@ def _facts(text: str) -> tuple[list[str], bool]:
     return sorted(_DIGITS.findall(text)), negated(text)
 
 
+def is_rewording(text: str, other: str) -> bool:
+    """Whether two texts say the same in other words, of the same numbers and polarity."""
+    common = _common(content_words(text), content_words(other))
+    return common >= _SAME and _facts(text) == _facts(other)
+
+
 @remembered
 def own_words(text: str) -> OwnWords:
     """The own words of a message. Looks at the first MAX_ANALYSED characters."""

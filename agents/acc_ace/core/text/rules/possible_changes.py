@@ -62,11 +62,10 @@ _UPHOLDS = any_of(
     r"\b(?:don't|do not|never|not|won't|can't|nobody|isn't|aren't) (?:\w+ ){0,2}?(?:lift|drop"
     r"|remov|cancel|releas|chang|over\b|revok|scrap|waiv|fine|ok\b|okay|allowed)",
     r"まだ|引き続き|継続|(?:解除|撤廃|撤回|変更|外さ|忘れ|やめ)(?:し)?(?:ない|ません)|外せへん|ままで",
-)
-_ONE_TIME = any_of(
     r"\b(?:just this|this once|only (?:tonight|today|this)|(?:just|only) this one)\b",
     r"今回だけ|今日だけ|一度だけ|この一|次からは",
 )
+"""What keeps a rule, or leaves it for one time only."""
 _SUPPOSED = any_of(
     r"^(?:if i|if we|once|as soon as|suppose|imagine|what if|let's say)\b",
     r"^もし|^(?:昔|以前|かつて)|と[^、。]{0,10}(?:言わ|言っ|言う|聞い|頼ま)|(?:たら|れば)(?:どう|、)"
@@ -138,6 +137,19 @@ def unmatched_end(text: str) -> str | None:
     return None
 
 
+_UNASKED = any_of(
+    r"\b(?:don't|do not|never|stop) (?:\w+ )?(?:ask|ping|check|confirm|approv|log|wait|bother)",
+    r"(?:聞|確認|承認|報告|記録|相談|許可)[^、。]{0,4}(?:な[いくし]|ず|不要)",
+)
+"""What is negated here watches over the agent."""
+
+
+def may_loosen(text: str) -> bool:
+    """Whether words of it permit, end or alter something, or do away with asking or checking."""
+    folded = normalise(text)
+    return any(sign.search(folded) for sign in (_PERMITS, _ENDS, _ALTERS, _UNASKED))
+
+
 def _ends(part: str) -> bool:
     return bool(_ENDS.search(part))
 
@@ -164,8 +176,7 @@ def _changed_by(
 
 def _parts(sentence: str) -> list[str]:
     """The parts of a sentence that may change something: said by the speaker, of the agent."""
-    never = (_UPHOLDS, _ONE_TIME, _SUPPOSED)
-    if any(mark.search(sentence) for mark in never) or is_question(sentence):
+    if _UPHOLDS.search(sentence) or _SUPPOSED.search(sentence) or is_question(sentence):
         return []
     if language_of(sentence) == "en" and is_supposed(sentence):
         return []

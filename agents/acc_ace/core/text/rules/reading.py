@@ -11,8 +11,8 @@ from acc_ace.core.text.polarity import negated
 from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.core.text.rules.contradiction import against
 from acc_ace.core.text.rules.goal_detection import detect_goal
-from acc_ace.core.text.rules.own_words import own_words
-from acc_ace.core.text.rules.possible_changes import possible_changes, unmatched_end
+from acc_ace.core.text.rules.own_words import is_rewording, own_words
+from acc_ace.core.text.rules.possible_changes import may_loosen, possible_changes, unmatched_end
 from acc_ace.core.text.rules.possible_rules import (
     is_bound_to_once,
     is_stated,
@@ -20,6 +20,7 @@ from acc_ace.core.text.rules.possible_rules import (
     tells_of_others,
 )
 from acc_ace.core.text.rules.quoted_spans import mask_quotations
+from acc_ace.core.text.rules.rule_changes import detect_changes
 from acc_ace.core.text.rules.rule_detection import detect_rules
 from acc_ace.core.text.sentences import split_clauses
 
@@ -59,11 +60,58 @@ def read_user_words(
 ) -> UserWords:
     """All that the commit gate wants to know of the words of x_t, with the rules in force.
 
-    None is a reply that could not be used: the plain rules of x_t stand in for what it proposes.
+    None is a reply that could not be used. Where a reply says nothing of rules, or what it says
+    cannot be used, the plain rules of x_t stand in. What it passes over is not lost without a word:
+    a rule that surely binds more is proposed, and one that may loosen is said not kept.
     """
     if not x_t.authority.may_rule:
         return UserWords(against)
-    return user_words(x_t, _proposals(x_t.text, reply, pins), reply.unreadable if reply else ())
+    if reply is None:
+        return user_words(x_t, fallback_changes(x_t.text, pins))
+    own = own_words(x_t.text)
+    known = {same_wording(pin.text) for pin in pins}
+    written = [
+        RuleChange(kind=ChangeKind.ADD, quote=rule)
+        for rule in reply.constraints or ()
+        if same_wording(rule) not in known and own.find(rule)
+    ]
+    changes = [*(reply.rule_changes or ()), *written]
+    if reply.rule_changes is None:
+        return user_words(x_t, [*changes, *fallback_changes(x_t.text, pins)], reply.unreadable)
+    unread = {own.about(entry) for entry in reply.unreadable} - {""}
+    plain = fallback_changes(x_t.text, pins) if unread else []
+    changes += [each for each in plain if any(each.quote in line for line in unread)]
+    return _with_passed_over(user_words(x_t, changes, reply.unreadable), x_t, pins)
+
+
+def _with_passed_over(words: UserWords, x_t: TurnInput, pins: Sequence[ConstraintPin]) -> UserWords:
+    """Besides, what x_t surely says of rules in words of its own that no proposal points at.
+
+    The end of a rule names none, so that it ends nothing and is said to.
+    """
+    own = [*words.rules, *(quote for each in words.changes for quote in each.quotes)]
+    texts = [quote.text for quote in own]
+    more, unread = list[RuleChange](), list[str]()
+    for change in detect_changes(x_t.text, pins):
+        if not _is_of(change.quote, texts):
+            more.append(RuleChange(kind=ChangeKind.RELEASE, quote=change.quote))
+            texts.append(change.quote)
+    for rule in detect_rules(x_t.text):
+        if not (negated(rule.text) and _is_sure(rule)) or _is_of(rule.text, texts):
+            continue
+        if any(is_rewording(rule.text, pin.text) for pin in pins):
+            continue
+        if words.mixed or may_loosen(rule.text):
+            unread.append(rule.sentence)
+        else:
+            more.append(RuleChange(kind=ChangeKind.ADD, quote=rule.text))
+    quoted = user_words(x_t, more).changes if more else ()
+    return words._replace(changes=words.changes + quoted, unread=(*words.unread, *unread))
+
+
+def _is_of(words: str, others: Sequence[str]) -> bool:
+    """Whether one of the others holds the words, or is a part of them."""
+    return any(words in other or other in words for other in others)
 
 
 def user_words(
@@ -82,30 +130,6 @@ def user_words(
         ),
         unread=tuple(map(own.about, unread)),
     )
-
-
-def _proposals(
-    text: str, reply: CompressorReply | None, pins: Sequence[ConstraintPin]
-) -> Sequence[RuleChange]:
-    """What a reply proposes: its rule changes, and what it only wrote into `constraints`.
-
-    Where it says nothing of rules, or what it says cannot be used, the plain ones of x_t.
-    """
-    if reply is None:
-        return fallback_changes(text, pins)
-    known = {same_wording(pin.text) for pin in pins}
-    own = own_words(text)
-    written = [
-        RuleChange(kind=ChangeKind.ADD, quote=rule)
-        for rule in reply.constraints or ()
-        if same_wording(rule) not in known and own.find(rule)
-    ]
-    changes = [*(reply.rule_changes or ()), *written]
-    if reply.rule_changes is None:
-        return [*changes, *fallback_changes(text, pins)]
-    unread = {own.about(entry) for entry in reply.unreadable} - {""}
-    plain = fallback_changes(text, pins) if unread else []
-    return [*changes, *(each for each in plain if any(each.quote in line for line in unread))]
 
 
 def proposed_changes(

@@ -29,7 +29,7 @@ _ENDED_EN = (
     r"|obsolete|no more|retracted|expired|not in (?:force|effect)|out of (?:force|effect))"
 )
 
-_RULE_ENDS_EN = any_of(
+ENDS_RULE = any_of(
     r"^(?:please |ok |okay |so |actually,? |now |you can |you may |let's |i |we |i'm |we're "
     r"|i am |we are |hereby |also |and |now )*"
     rf"(?:{_END_EN}|lifting|dropping|removing|cancell?ing|revoking|rescinding|waiving|scrapping"
@@ -44,8 +44,14 @@ _RULE_ENDS_EN = any_of(
     rf"\bno more (?:\w+ )*{_NOUN_EN}\b|\bno longer have (?:an? |the )?(?:\w+ )*{_NOUN_EN}\b",
     rf"\b(?:done|finished) with (?:the )?(?:\w+ )*{_NOUN_EN}\b",
     rf"\b{_NOUN_EN}\b.*\bcan (?:now |finally )?(?:go|be {_ENDED_EN})(?: now| too)?[.!]*$",
+    rf"{_NOUN_JA}.*(?:解除|撤廃|撤回|廃止|取り消|取消|取りやめ|やめ(?:ます|て|に)|忘れて|外し"
+    r"|なくし|なくなりました|終わり|終了|不要|無効|失効|適用(?:され|し)(?:ません|ない|なく)"
+    r"|解かれ|解け|なし(?:に|で|と)|解禁|緩和|(?:は|を)?(?:もう)?(?:ありません"
+    r"|ない(?:です)?[。]?$))",
+    r"(?:解除|撤廃|撤回|廃止|取り消し|取消)(?:し|です|とし|に)",
 )
-_PERMITS_EN = any_of(
+"""Whether it ends something that it calls a rule, a ban, a limit, …"""
+PERMITS = any_of(
     r"\byou (?:may|can|could) now\b|\byou (?:may|can)\b.*\b(?:now|again|from now on"
     r"|going forward)\b",
     r"\b(?:is|are|it's|that's|be) (?:now )?(?:allowed|permitted|ok|okay|fine|acceptable)"
@@ -57,20 +63,33 @@ _PERMITS_EN = any_of(
     r"|welcome|permitted) to\b",
     r"\b(?:i|we) (?:now |hereby )?(?:allow|permit|authori[sz]e) (?:you to |the |\w+ing)\b",
     r"\b(?:may|can) be \w+ed\b.*\b(?:again|now|from now on)\b",
+    r"(?:(?<=[しっいきりてえけせめべれげねびちみに])て|(?<=[んい])で)も(?:いい|良い|よい"
+    r"|よろしい|構わない|構いません|かまわない|かまいません|大丈夫|結構|問題ありません|問題ない"
+    r"|ok)",
+    r"(?:し|っ|行っ|使っ|送っ)て(?:いい|良い|よい|よろしい|構わない|構いません|かまわない|かまいません)"
+    r"(?:です|こととします|ことにします|ものとします)?(?:よ|ね)?[。.!]*$",
+    r"(?:許可|解禁|許容|容認)(?:します|する|し(?:た|ました)|です|とします|しましょう"
+    r"|となりました|になりました)",
 )
-_EXCUSES_EN = any_of(
+"""Whether it permits again what was forbidden: "you may now …", 〜してもよい."""
+EXCUSES = any_of(
     r"\byou(?:'re| are)? (?:no longer (?:need|have|required|obliged|bound|forbidden|prohibited"
     r"|barred)|don't (?:need|have) to|needn't|need not|do not (?:need|have) to|are not required"
     r"|aren't required)\b",
+    r"(?:なくて|なくても|ないで)(?:も)?(?:いい|良い|よい|よろしい|構|かまい|大丈夫|結構|済|すみ)",
+    r"不要|必要(?:は|が)?(?:もう)?(?:ない|ありません|なくな)|(?:いりません|要りません|いらない"
+    r"|要らない|いらなく)",
 )
-_DENIES_EN = any_of(
+"""Whether it excuses from what was required: "you no longer need to …", 〜しなくてよい."""
+DENIES = any_of(
     r"\b(?:no longer|not|n't) (?:need\w*|require\w*|forbidden|prohibited|banned|frozen"
     r"|off[- ]limits|mandatory|confidential|embargoed|restricted|limited|capped|necessary)\b",
     r"\b(?:is|are) no longer (?!the\b|there|sure|able|available)\w+|\bunfro[sz]en\b"
     r"|\bun(?:banned|blocked|restricted|frozen)\b|\b(?:isn't|aren't|don't|doesn't"
     r"|not)\b.*\b(?:any ?more|any longer)\b",
 )
-_AMENDS_EN = any_of(
+"""Whether it says that what a rule states is so no longer: "prod isn't frozen any more"."""
+AMENDS = any_of(
     rf"\b{_NOUN_EN}\b (?:moves|shifts|extends|rises|drops|falls|goes (?:up|down)) to\b"
     rf"|^(?:please )?make the [\w ]*{_NOUN_EN} .*\d",
     r"^(?:please |ok |okay |so |now |let's |i |we |i'm |we're )*(?:rais|increas|lower|reduc"
@@ -80,25 +99,23 @@ _AMENDS_EN = any_of(
     r"\binstead of\b|, not \S+|\brather than\b.*\b(?:now|from now on)\b",
     r"\b(?:is|are|has been|have been) (?:now )?(?:raised|increased|lowered|reduced|changed"
     r"|extended|moved|updated|amended|adjusted|cut|shortened|set) to\b",
+    r"(?:変更|引き上げ|引き下げ|引上げ|延長|短縮|修正|改め|緩め|厳し|変え|見直し|更新|上げ|下げ"
+    r"|増やし|減らし|増額|減額|切り替え)(?:て|で)?(?:します|する|しました|ます|てください"
+    r"|ください|です|となり|とし|にし|に(?:なり|変)|$)",
+    r"ではなく",
 )
-_NEGATED_EN = any_of(
-    r"\b(?:do not|don't|never|not|won't|will not|can't|cannot|isn't|aren't|wasn't|haven't|hasn't"
-    r"|didn't|refuse to|no intention|nobody|no one)"
-    r" (?:\w+ ){0,3}?(?:lift|drop|remov|cancel|revok|rescind|waiv|scrap|releas|forget|repeal"
-    r"|abolish|withdraw|suspend|end|over\b|gone\b|off\b"
-    r"|lifted|allow|permit|may|ok|okay|fine|chang|rais|disregard|done|finished|ignor)",
-    r"\b(?:still|remains?|not yet|yet to|must not|may not|keep the|stays?|no reason to"
-    r"|too early)\b|\bnot over\b"
-    r"|(?:\.\.+|,|-) ?(?:not|no|my foot|yeah,? right|as if|right|correct|isn't it|is it)[.!]*$",
-)
-_TEMPORARY_EN = any_of(
+"""Whether it puts another value or wording in the place of one."""
+TEMPORARY = any_of(
     r"\b(?:just|only) (?:this|for|once|today|now)\b|\bthis (?:once|one time|time only)\b"
     r"|\b(?:one|this) time\b|\b(?:today|tonight|temporarily|one-off)\b"
     r"|\bfor (?:now|an? |the next|\d|one |two )|\b(?:until|till|except|unless|except for"
     r"|apart from)\b|\bonce\b(?=[.!]?$)"
-    r"|\bappl(?:y|ies) to (?:me|us|him|her|them|you|it|this|these|those)\b"
+    r"|\bappl(?:y|ies) to (?:me|us|him|her|them|you|it|this|these|those)\b",
+    r"今日(?:だけ|のみ|は)|今回(?:だけ|のみ|は|に限)|一度だけ|一回だけ|一時的|とりあえず|当面"
+    r"|今だけ|まで(?:は)?(?=.*(?:許可|いい|よい|解除))|以外|を除い",
 )
-_WILDCARD = any_of(
+"""Whether it holds for a time or with exceptions only; the rule stays."""
+WILDCARD = any_of(
     r"\b(?:all|any|every|everything|whatever|each|no|previous|prior|earlier|these|those"
     r"|other)(?: of)?(?: the| my| your| our| previous| prior| earlier| other| these| those)*"
     r" (?:rules?|restrictions?|constraints?|instructions?|limits?|bans?|polic(?:y|ies)"
@@ -110,40 +127,14 @@ _WILDCARD = any_of(
     r"|制限|禁止|条件)",
     r"(?:指示|制約|ルール|規則|制限|禁止|条件).{0,3}(?:すべて|全て|全部|一切|なんか|など)",
 )
+"""Whether it speaks of all rules at once, which releases none."""
 _SPEAKER_LABEL = lazy_pattern(
     r"^@?(?!(?:note|please|update|decision|fyi|change|release|amend|ok|okay|new|important"
     r"|correction|revised?|now|budget|policy|rule|constraint)\b)"
     r"[\w.'-]{1,20}(?: [\w.'-]{1,20})?: ?\S"
 )
 
-_RULE_ENDS_JA = any_of(
-    rf"{_NOUN_JA}.*(?:解除|撤廃|撤回|廃止|取り消|取消|取りやめ|やめ(?:ます|て|に)|忘れて|外し"
-    r"|なくし|なくなりました|終わり|終了|不要|無効|失効|適用(?:され|し)(?:ません|ない|なく)"
-    r"|解かれ|解け|なし(?:に|で|と)|解禁|緩和|(?:は|を)?(?:もう)?(?:ありません"
-    r"|ない(?:です)?[。]?$))",
-    r"(?:解除|撤廃|撤回|廃止|取り消し|取消)(?:し|です|とし|に)",
-)
-_PERMITS_JA = any_of(
-    r"(?:(?<=[しっいきりてえけせめべれげねびちみに])て|(?<=[んい])で)も(?:いい|良い|よい"
-    r"|よろしい|構わない|構いません|かまわない|かまいません|大丈夫|結構|問題ありません|問題ない"
-    r"|ok)",
-    r"(?:し|っ|行っ|使っ|送っ)て(?:いい|良い|よい|よろしい|構わない|構いません|かまわない|かまいません)"
-    r"(?:です|こととします|ことにします|ものとします)?(?:よ|ね)?[。.!]*$",
-    r"(?:許可|解禁|許容|容認)(?:します|する|し(?:た|ました)|です|とします|しましょう"
-    r"|となりました|になりました)",
-)
-_EXCUSES_JA = any_of(
-    r"(?:なくて|なくても|ないで)(?:も)?(?:いい|良い|よい|よろしい|構|かまい|大丈夫|結構|済|すみ)",
-    r"不要|必要(?:は|が)?(?:もう)?(?:ない|ありません|なくな)|(?:いりません|要りません|いらない"
-    r"|要らない|いらなく)",
-)
-_AMENDS_JA = any_of(
-    r"(?:変更|引き上げ|引き下げ|引上げ|延長|短縮|修正|改め|緩め|厳し|変え|見直し|更新|上げ|下げ"
-    r"|増やし|減らし|増額|減額|切り替え)(?:て|で)?(?:します|する|しました|ます|てください"
-    r"|ください|です|となり|とし|にし|に(?:なり|変)|$)",
-    r"ではなく",
-)
-_NEGATED_JA = any_of(
+_UNSAID_JA = any_of(
     r"(?:解除|撤廃|撤回|廃止|取り消|取消|許可|解禁|忘れ|変更|やめ|外さ)(?:し|さ|は"
     r"|を)?(?:し)?(?:ない|ません|ないで|なく|てはいけ|ては(?:なら|だめ))|解除(?:は)?(?:まだ"
     r"|不可)|まだ|引き続き|継続|わけでは(?:ない|ありません)"
@@ -152,25 +143,25 @@ _NEGATED_JA = any_of(
     r"|でき(?:ない|ません|ず|なか)|(?:さ|し)(?:れ)?(?:て(?:は|も)?(?:い)?(?:ない|ません|なか))"
     r"|(?:さ)?れ(?:ない|ません|なか)|するな|す(?:る)?べきで(?:は)?(?:ない|ありません|なく)"
     r"|するわけ|するつもりは|なし|予定|見込み|待ち|申請|依頼中|検討|要望|未定|拒)"
-    r"|(?:わけ|はず|つもり)(?:が|は|も)?(?:ない|ありません)|べきで(?:は)?(?:ない|ありません)"
-)
-_TALKS_OF_IT_JA = any_of(
+    r"|(?:わけ|はず|つもり)(?:が|は|も)?(?:ない|ありません)|べきで(?:は)?(?:ない|ありません)",
     r"(?:解除|撤廃|撤回|廃止|取り消し?|取消|許可|解禁|変更)(?:を)?(?:する|した|される|された|の)?"
     r"(?:手順|方法|やり方|権限|条件|時期|日程|理由|根拠|可否|是非|影響|必要|件|案|話|メール|通知"
     r"|お知らせ|予定|場合|際|とき|時|前に|と(?!し|な|の)|と、)",
-)
-"""The end of a rule as a topic: how, when, whether; nothing is ended."""
-_TEMPORARY_JA = any_of(
-    r"今日(?:だけ|のみ|は)|今回(?:だけ|のみ|は|に限)|一度だけ|一回だけ|一時的|とりあえず|当面"
-    r"|今だけ|まで(?:は)?(?=.*(?:許可|いい|よい|解除))|以外|を除い"
-)
-_CONDITION_JA = any_of(
     r"(?:たら|だら|れば|ければ|次第|場合(?:は|に|のみ)|(?:た|る)(?:とき|時|後|なら)(?:は|に|、)?"
-    r"|もし|仮に|うえで|上で|限り)"
+    r"|もし|仮に|うえで|上で|限り)",
 )
+"""Denied, conditional, or the end of a rule as a topic: how, when, whether; nothing is ended."""
 
 
-_MERELY_TALKS = any_of(
+_UNSAID_EN = any_of(
+    r"\b(?:do not|don't|never|not|won't|will not|can't|cannot|isn't|aren't|wasn't|haven't|hasn't"
+    r"|didn't|refuse to|no intention|nobody|no one)"
+    r" (?:\w+ ){0,3}?(?:lift|drop|remov|cancel|revok|rescind|waiv|scrap|releas|forget|repeal"
+    r"|abolish|withdraw|suspend|end|over\b|gone\b|off\b"
+    r"|lifted|allow|permit|may|ok|okay|fine|chang|rais|disregard|done|finished|ignor)",
+    r"\b(?:still|remains?|not yet|yet to|must not|may not|keep the|stays?|no reason to"
+    r"|too early)\b|\bnot over\b"
+    r"|(?:\.\.+|,|-) ?(?:not|no|my foot|yeah,? right|as if|right|correct|isn't it|is it)[.!]*$",
     r"^(?:please |and |then |also )*(?:summari[sz]e|translate|rewrite|proofread|explain"
     r"|analy[sz]e|correct|classify"
     r"|parse|repeat|write|draft|say|tell|post|announce|reply|respond|email|message|send|quote"
@@ -182,16 +173,7 @@ _MERELY_TALKS = any_of(
     r"\b(?:discuss\w*|consider\w*|propos\w*|request\w*|vote\w*|debat\w*|thinking (?:about|of))\b",
     r"\b(?:tomorrow|next (?:week|month|year)|later|soon|eventually|some day)\b",
 )
-
-
-def ends_rule(sentence: str) -> bool:
-    """Whether it ends something that it calls a rule, a ban, a limit, …"""
-    return bool(_RULE_ENDS_EN.search(sentence) or _RULE_ENDS_JA.search(sentence))
-
-
-def permits(sentence: str) -> bool:
-    """Whether it permits again what was forbidden: "you may now …", 〜してもよい."""
-    return bool(_PERMITS_EN.search(sentence) or _PERMITS_JA.search(sentence))
+"""Denied, or merely talked of."""
 
 
 def allows_by_word(sentence: str) -> bool:
@@ -199,43 +181,14 @@ def allows_by_word(sentence: str) -> bool:
     return bool(re.search(r"\b(?:allow|permit|authori[sz]e)(?:ed|ted|d)?\b", sentence))
 
 
-def excuses(sentence: str) -> bool:
-    """Whether it excuses from what was required: "you no longer need to …", 〜しなくてよい."""
-    return bool(_EXCUSES_EN.search(sentence) or _EXCUSES_JA.search(sentence))
-
-
-def denies(sentence: str) -> bool:
-    """Whether it says that what a rule states is so no longer: "prod isn't frozen any more"."""
-    return bool(_DENIES_EN.search(sentence))
-
-
-def amends(sentence: str) -> bool:
-    """Whether it puts another value or wording in the place of one."""
-    return bool(_AMENDS_EN.search(sentence) or _AMENDS_JA.search(sentence))
-
-
-def ends_by_name(sentence: str) -> bool:
-    """Whether a sentence that names a constraint by id ends it."""
-    return bool(_ID_ENDS.search(sentence))
-
-
-_ID_ENDS = any_of(
+ENDS_BY_NAME = any_of(
     rf"\b{_END_EN}\b|\b(?:lifting|dropping|removing|releasing|cancell?ing|revoking|waiving)\b"
     rf"|\b(?:is|are) (?:now )?{_ENDED_EN}\b"
     r"|\bno longer (?:applies|apply|needed|valid|required|in force|holds?)\b",
     r"\bcan (?:now )?go(?: now| too)?[.!]*$|\b(?:isn't|is not) needed any ?(?:more|longer)\b",
     r"解除|撤廃|撤回|廃止|取り消|取消|不要|解禁|外して|忘れて|なしで|いらない|いりません|要らない|要りません",
 )
-
-
-def is_wildcard(sentence: str) -> bool:
-    """Whether it speaks of all rules at once, which releases none."""
-    return bool(_WILDCARD.search(sentence))
-
-
-def is_temporary(sentence: str) -> bool:
-    """Whether it holds for a time or with exceptions only; the rule stays."""
-    return bool(_TEMPORARY_EN.search(sentence) or _TEMPORARY_JA.search(sentence))
+"""Whether a sentence that names a constraint by id ends it."""
 
 
 def is_unsaid(sentence: str) -> bool:
@@ -245,26 +198,18 @@ def is_unsaid(sentence: str) -> bool:
             mood_ja.is_question(sentence)
             or mood_ja.is_reported(sentence)
             or mood_ja.is_supposed(sentence)
-            or bool(_CONDITION_JA.search(sentence))
-            or bool(_NEGATED_JA.search(sentence))
-            or bool(_TALKS_OF_IT_JA.search(sentence))
+            or bool(_UNSAID_JA.search(sentence))
         )
     return (
         mood_en.is_question(sentence)
         or mood_en.is_reported(sentence)
         or mood_en.is_supposed(sentence)
         or mood_en.is_conditional(sentence)
-        or bool(_NEGATED_EN.search(sentence) or _MERELY_TALKS.search(sentence))
-        or bool(_SPEAKER_LABEL.search(sentence))
+        or bool(_UNSAID_EN.search(sentence) or _SPEAKER_LABEL.search(sentence))
     )
 
 
-def takes_back(sentence: str) -> bool:
-    """Whether it takes back what was said just before: "no wait, keep it", 「やっぱりやめます」."""
-    return bool(_TAKES_BACK.search(sentence))
-
-
-_TAKES_BACK = any_of(
+TAKES_BACK = any_of(
     r"^(?:oh|no|nah|hmm|er|sorry|actually|but)?[,.!]? ?(?:wait\b|hold on|scratch that|never ?mind"
     r"|on second thoughts?|(?:just |only )?(?:kidding|joking)|jk\b|not really|strike that"
     r"|i take (?:that|it) back|undo that|cancel that|forget (?:that|it|i said)|keep it\b"
@@ -275,6 +220,7 @@ _TAKES_BACK = any_of(
     r"^(?:やっぱり|やっぱ|やはり|いや|いえ|待って|ちょっと待|冗談|嘘|うそ|なんて)",
     r"^今のは?(?:なし|取り消)",
 )
+"""Whether it takes back what was said just before: "no wait, keep it", 「やっぱりやめます」."""
 
 _BEFORE_NEW_VALUE = lazy_pattern(
     r"\b(?:to|is now|are now|is from now on|until|till|by|with|moves to)\b|: |[はを]|(?=[$€£¥]\d)"

@@ -78,9 +78,9 @@ def _unmatched_release(text: str, pins: tuple[ConstraintPin, ...]) -> str | None
             if quote in certain:
                 continue
             return quote
-        if release_cues.is_wildcard(spoken) or release_cues.ends_rule(spoken):
+        if release_cues.WILDCARD.search(spoken) or release_cues.ENDS_RULE.search(spoken):
             return quote
-        if ID.search(spoken) and release_cues.ends_by_name(spoken):
+        if ID.search(spoken) and release_cues.ENDS_BY_NAME.search(spoken):
             return quote
         if _touches_any(spoken, pins):
             return quote
@@ -97,7 +97,7 @@ def _certain_statements(text: str) -> Iterator[str]:
     """The statements that are surely the speaker's own and not taken back by the next one."""
     statements = list(_statements(text, wary=True))
     for quote, following in zip_longest(statements, statements[1:], fillvalue=""):
-        if not release_cues.takes_back(_spoken(following)):
+        if not release_cues.TAKES_BACK.search(_spoken(following)):
             yield quote
 
 
@@ -111,7 +111,7 @@ def _changes_of(quote: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
         return []
     if ID.search(spoken):
         return _by_name(quote, spoken, pins)
-    if release_cues.is_wildcard(spoken):
+    if release_cues.WILDCARD.search(spoken):
         return []
     change = _by_topic(quote, spoken, pins)
     return [change] if change else []
@@ -120,21 +120,21 @@ def _changes_of(quote: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
 def _by_name(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
     names = frozenset(ID.findall(spoken))
     named = [pin for pin in pins if pin.id in names]
-    if release_cues.amends(spoken) and len(named) == 1:
+    if release_cues.AMENDS.search(spoken) and len(named) == 1:
         new_text = new_wording(quote)
         # "Raise c-0003 to $800" says of nothing by itself what the new rule is about.
         return [_amend(quote, named[0], new_text)] if new_text else []
-    if release_cues.is_temporary(spoken):
+    if release_cues.TEMPORARY.search(spoken):
         return []
     released = ids_released(spoken)
     return [_release(quote, pin) for pin in named if pin.id in released]
 
 
 def _by_topic(quote: str, spoken: str, pins: Sequence[ConstraintPin]) -> RuleChange | None:
-    if release_cues.amends(spoken):
+    if release_cues.AMENDS.search(spoken):
         pin = _amended_pin(spoken, pins)
         return _amendment(quote, pin) if pin else None
-    if release_cues.is_temporary(spoken):
+    if release_cues.TEMPORARY.search(spoken):
         return None
     part = _part_with_cue(spoken)
     if not _has_cue(part):
@@ -151,11 +151,11 @@ def _may_release(part: str, pin: ConstraintPin) -> bool:
     A permission lifts a prohibition of that very action, an excuse lifts a duty. So "db-01 is
     fine now" is news and leaves "never restart db-01" alone.
     """
-    if release_cues.ends_rule(part) or release_cues.denies(part):
+    if release_cues.ENDS_RULE.search(part) or release_cues.DENIES.search(part):
         return True
-    if release_cues.excuses(part):
+    if release_cues.EXCUSES.search(part):
         return not negated(pin.text)
-    if not release_cues.permits(part) or not negated(pin.text):
+    if not release_cues.PERMITS.search(part) or not negated(pin.text):
         return False
     if permits_without_condition(part, pin.text):
         return False
@@ -173,7 +173,7 @@ def _forbids_a_thing(pin: ConstraintPin) -> bool:
 
 def _has_cue(spoken: str) -> bool:
     cues = release_cues
-    return any(cue(spoken) for cue in (cues.ends_rule, cues.permits, cues.excuses, cues.denies))
+    return any(x.search(spoken) for x in (cues.ENDS_RULE, cues.PERMITS, cues.EXCUSES, cues.DENIES))
 
 
 def _part_with_cue(spoken: str) -> str:
