@@ -8,7 +8,7 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.sessions.stored_state import ReadPlaybook
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.core.schemas.base import OWN_APP, PlaybookScope
 from acc_ace.turn.event_offload import offload_events
 from acc_ace.turn.session_changes import forget_session
 from acc_ace.unit_of_work import Database
@@ -41,13 +41,10 @@ def open_session_service(
 
 
 def _retention(settings: Settings, offload: Offload) -> Retention:
-    match settings.session_events:
-        case "keep":
-            return Retention()
-        case "trim":
-            return Retention(settings.session_turns)
-        case "offload":
-            return Retention(settings.session_turns, offload)
+    kind = settings.session_events
+    if kind == "keep":
+        return Retention()
+    return Retention(settings.session_turns, offload if kind == "offload" else None)
 
 
 def _playbook(container: Container) -> ReadPlaybook | None:
@@ -55,7 +52,8 @@ def _playbook(container: Container) -> ReadPlaybook | None:
     if container.settings.playbook_scope == "user":
         return None
 
-    async def read(app: str) -> object:
-        return (await container.playbooks.load(PlaybookScope(app))).to_state()
+    async def read(app: str) -> object | None:
+        stored = await container.playbooks.load(PlaybookScope(app))
+        return stored.to_state() if stored.version or app == OWN_APP else None
 
     return read

@@ -19,8 +19,11 @@ from acc_ace.core.schemas.state import INPUT_AUTHORITY, JUDGEMENT, PERSISTED, PL
 from acc_ace.errors import StoreError
 from acc_ace.storage.sql_rows import Rows, marks
 
-ReadPlaybook = Callable[[str], Awaitable[object]]
-"""An app's playbook as session.state shows it, an empty one included. Raises StoreError."""
+ReadPlaybook = Callable[[str], Awaitable[object | None]]
+"""An app's playbook as session.state shows it; None for an app that is none of ours so far.
+
+Raises StoreError.
+"""
 
 _CLIENT = "user"
 _SHARED = ("app:", "temp:")
@@ -66,7 +69,7 @@ def take_projection(event: Event) -> dict[str, Any]:
 async def shown_playbook(read: ReadPlaybook, app: str) -> dict[str, Any]:
     """The playbook of an app for session.state; nothing if it cannot be read: turns load it too."""
     try:
-        return {PLAYBOOK: await read(app)}
+        return {} if (playbook := await read(app)) is None else {PLAYBOOK: playbook}
     except StoreError as error:
         _log.warning("playbook_not_shown app=%s: %s", app, error)
         return {}
