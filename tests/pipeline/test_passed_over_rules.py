@@ -3,7 +3,7 @@
 import pytest
 
 from acc_ace import AccController, build_container
-from config import Settings
+from config import ROLES, Settings
 from schemas.interaction import Attachment, TurnInput
 from tests.fakes.scripted_llm import ScriptedLlm
 
@@ -20,7 +20,7 @@ async def said(*messages: str | TurnInput, **reply: object) -> tuple[list[str], 
     """
     llm = ScriptedLlm().on("compressor", *[{**NOTHING, **reply} for _ in messages])
     container = build_container(Settings(store="memory"))
-    acc = AccController(container, session="s1", models={"compressor": llm})
+    acc = AccController(container, session="s1", models=dict.fromkeys(ROLES, llm))
     for message in messages:
         await acc.update_state(message, None)
     assert acc.last_commit is not None

@@ -1,7 +1,7 @@
 """Rule 2 of the commit gate: constraints survive until the user consents to lift them.
 
-The CCM quotes words, code verifies that they are the user's own, and only a command or a yes
-lifts or changes a constraint. Only those commands depend on the language.
+The CCM quotes words that are verified to be the user's own; in a turn only a command or a yes lifts
+or changes a constraint. Those commands are all the language it knows: `core.text.rules` reads x_t.
 """
 
 from collections.abc import Sequence
@@ -64,7 +64,7 @@ class ConstraintSet:
     unmatched: str = ""
     """Words of x_t that seem to lift an unknown rule."""
     unkept: tuple[str, ...] = ()
-    """Sentences of x_t that the CCM took for rules in a way that cannot be used."""
+    """Sentences of x_t that may be rules and are neither pinned nor asked about."""
     is_command: bool = False
     """Whether x_t as a whole is a command, so that proposals are ignored."""
     agreed_goal: OpenQuestion | None = None
@@ -197,11 +197,11 @@ def rule_2_constraints_survive(
 ) -> ConstraintSet:
     """Rule 2: constraints come only from the user's own words and are lifted only by consent.
 
-    `written` is the CCM's list, or None: it pins nothing, and its missing constraints are logged
-    as restored. `words` are the user's own and what the CCM proposes of them; what it says of them
-    in a way that cannot be used is said not kept. `sole_question` is the question that a bare yes
-    or no answers. Labelled rules and commands are pinned regardless of length, for the caller to
-    refuse; proposals only within `budget` tokens, so that no model can fail a turn.
+    `written` is the CCM's list, or None: nothing is pinned from here, as its new quotes come with
+    `words`, and its missing constraints are logged as restored. `words` are the user's own and what
+    the CCM proposes of them; what it says of them in a way that cannot be used is said not kept.
+    `sole_question` is what a bare yes or no answers. Labelled rules and commands are pinned at any
+    length, for the caller to refuse; proposals only within `budget` tokens.
     """
     rules = ConstraintSet.of(previous, turn=turn)
     rules.lapse()

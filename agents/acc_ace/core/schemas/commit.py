@@ -151,8 +151,8 @@ class ConstraintPin(Value):
     tentative: bool = Field(
         default=False,
         exclude_if=not_,
-        description="The CCM pointed at it, and no turn has passed yet without an objection. It "
-        "binds like any other rule.",
+        description="The CCM or a reader pointed at it, and no turn has passed yet without an "
+        "objection. It binds like any other rule.",
     )
 
 
@@ -189,7 +189,7 @@ class Repair(Value):
 
     field: str
     reason: str = Field(
-        description="over_budget, constraint_restored, constraint_unsupported, goal_restored, "
+        description="over_budget, constraint_restored, goal_restored, "
         "goal_unsupported, artifact_unknown, whole_over_budget, duplicate, ..."
     )
     detail: str = ""

@@ -61,8 +61,8 @@ def read_user_words(
     """All that the commit gate wants to know of the words of x_t, with the rules in force.
 
     None is a reply that could not be used. Where a reply says nothing of rules, or what it says
-    cannot be used, the plain rules of x_t stand in. What it passes over is not lost without a word:
-    a rule that surely binds more is proposed, and one that may loosen is said not kept.
+    cannot be used, the plain rules of x_t stand in. Of what it passes over, a sure prohibition is
+    proposed and one that may loosen is said not kept; other rules are left to the CCM.
     """
     if not x_t.authority.may_rule:
         return UserWords(against)
