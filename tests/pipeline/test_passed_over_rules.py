@@ -52,6 +52,7 @@ async def test_words_that_a_proposal_points_at_are_taken_once(rule: str) -> None
     ("text", "note"),
     [
         ("Don't ask me before you refund anyone.", "Not kept: '{}'"),
+        ("Do not require two reviewers for a release.", "Not kept: '{}'"),
         ("確認なしで返金しないでください。", "残していません：「{}」"),
     ],
 )
@@ -60,6 +61,20 @@ async def test_what_may_loosen_is_only_said(text: str, note: str) -> None:
     assert rules == []
     assert note.format(text) in notes
     assert f"/rule {text}" in notes
+
+
+@pytest.mark.parametrize(
+    ("rule", "undone"),
+    [
+        ("Limit spending to 100 dollars.", "Don't limit spending to 100 dollars."),
+        ("Verify the TLS certificates.", "Don't verify the TLS certificates."),
+        ("Deploys are blocked on review.", "Do not block deploys on review."),
+    ],
+)
+async def test_a_prohibition_of_what_a_rule_demands_is_only_said(rule: str, undone: str) -> None:
+    rules, notes = await said(f"Rule: {rule}", undone)
+    assert rules == [rule]
+    assert f"/rule {undone}" in notes
 
 
 @BOTH

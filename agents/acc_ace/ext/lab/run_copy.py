@@ -88,7 +88,8 @@ def _with_origins(record: DeltaRecord, current: Playbook) -> DeltaRecord:
         for side in ("before", "after")
         if (bullet := getattr(record, side)) is not None
     }
-    return record.model_copy(update=sides)
+    # A held operation that the run resolved is one of the copy's log.
+    return record.model_copy(update={**sides, "resolves": None})
 
 
 def _with_origin(bullet: Bullet, current: Playbook) -> Bullet:

@@ -138,7 +138,7 @@ def _result(result: types.FunctionResponse, calls: list[tuple[str, str]]) -> Jso
 
 
 def _instruction(value: types.ContentUnion | None) -> str:
-    if value is None:
+    if not value:
         return ""
     content = value if isinstance(value, types.Content) else types.UserContent(value)
     return "\n".join(part.text for part in content.parts or [] if part.text)

@@ -138,16 +138,20 @@ def unmatched_end(text: str) -> str | None:
 
 
 _UNASKED = any_of(
-    r"\b(?:don't|do not|never|stop) (?:\w+ )?(?:ask|ping|check|confirm|approv|log|wait|bother)",
-    r"(?:聞|確認|承認|報告|記録|相談|許可)[^、。]{0,4}(?:な[いくし]|ず|不要)",
+    r"\b(?:don't|do not|never|stop|no) (?:\w+ )?(?:ask|ping|check|confirm|approv|log|wait|bother|"
+    r"requir|verif|validat|review|block|limit|restrict|enforc|encrypt|protect|monitor|audit)",
+    r"(?:聞|確認|承認|報告|記録|相談|許可|要求|必須|検証|制限|監視|保護)[^、。]{0,4}(?:な[いくし]|ず|不要)",
 )
 """What is negated here watches over the agent."""
 
 
-def may_loosen(text: str) -> bool:
-    """Whether words of it permit, end or alter something, or do away with asking or checking."""
-    folded = normalise(text)
-    return any(sign.search(folded) for sign in (_PERMITS, _ENDS, _ALTERS, _UNASKED))
+def may_loosen(text: str, pins: Sequence[ConstraintPin]) -> bool:
+    """Whether it permits, ends or alters something, does away with checks, or is about a rule.
+
+    "Don't limit spending" adds a prohibition to other rules, and loosens the one that limits it.
+    """
+    signs = (_PERMITS, _ENDS, _ALTERS, _UNASKED)
+    return bool(_nearest(text, pins)) or any(each.search(normalise(text)) for each in signs)
 
 
 def _ends(part: str) -> bool:

@@ -101,7 +101,7 @@ def _with_passed_over(words: UserWords, x_t: TurnInput, pins: Sequence[Constrain
             continue
         if any(is_rewording(rule.text, pin.text) for pin in pins):
             continue
-        if words.mixed or may_loosen(rule.text):
+        if words.mixed or may_loosen(rule.text, pins):
             unread.append(rule.sentence)
         else:
             more.append(RuleChange(kind=ChangeKind.ADD, quote=rule.text))
