@@ -60,7 +60,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "openai_compatible": "endpoints",
     "lab": "commands",
     "background": "learning commands",
-    "playbook_files": "files",
+    "playbook_files": "files routers",
 }
 """The hooks of each extension, one line an extension."""
 

@@ -3,14 +3,17 @@
 import re
 from pathlib import Path
 
-from fastapi.routing import APIRoute
 from typer.core import TyperGroup
 from typer.main import get_group
 
-from acc_ace.cli.app import app
+from acc_ace import build_container
+from acc_ace.cli import app as cli
 from acc_ace.core.playbook.curation import delta_guard
 from acc_ace.core.playbook.playbook_form import Form
-from acc_ace.server.routes.playbook_changes import router
+from config import Settings
+from tests.fakes.extensions import needs
+from tests.fakes.routes import served_routes
+from tests.server.asgi import scripted_app
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "playbook.md").read_text(encoding="utf-8")
@@ -24,7 +27,7 @@ def _section(heading: str) -> str:
 
 def _commands(*path: str) -> set[str]:
     """The names of the commands of a group."""
-    group = get_group(app)
+    group = get_group(cli.app)
     context = group.make_context("acc-ace", [*path, "--help"], resilient_parsing=True)
     for name in path:
         found = group.get_command(context, name)
@@ -50,16 +53,17 @@ def test_every_command_is_in_the_table() -> None:
     assert missing == set()
 
 
+@needs("playbook_files")
 def test_every_route_is_in_the_table_and_none_that_is_not_there() -> None:
     named = {
         (method, path.split("?")[0].strip('"'))
         for method, path in re.findall(r"`(GET|POST|PATCH|DELETE) ([^`]+)`", _section("Over HTTP"))
     }
+    app = scripted_app(build_container(Settings(store="memory", serve_web_interface=False)))
     routes = {
-        (method, route.path.removeprefix("/v1/playbook"))
-        for route in router.routes
-        if isinstance(route, APIRoute)
-        for method in route.methods or ()
+        (route.method, route.path.removeprefix("/v1/playbook"))
+        for route in served_routes(app)
+        if route.path.startswith("/v1/playbook")
     }
 
     assert named == routes

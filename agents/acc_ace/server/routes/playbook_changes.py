@@ -6,11 +6,9 @@ from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from acc_ace.core.playbook.manual_edit import read_batch
-from acc_ace.core.playbook.playbook_form import Form
 from acc_ace.core.playbook.playbook_service import PlaybookEdit
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
 from acc_ace.errors import InputError
-from acc_ace.hooks import PLAYBOOK_FILES, only
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
 from acc_ace.server.routes.playbook_views import ChangeView, RefineView
@@ -18,7 +16,7 @@ from acc_ace.server.server_context import Context, Editor, Expected, set_etag
 
 __all__ = ["router"]
 
-_CHANGES: Final = documented(400, 401, 403, 404, 409, 413, 422, 503)
+CHANGES: Final = documented(400, 401, 403, 404, 409, 413, 422, 503)
 
 Seq = Annotated[int, Path(ge=1, le=MOST_SEQ, description="`seq` of a held operation.")]
 
@@ -43,7 +41,8 @@ class PlaybookRollbackRequest(BaseModel):
     version: int = Field(ge=0, le=MOST_VERSIONS)
 
 
-def _body(description: str, *media_types: str) -> dict[str, Any]:
+def text_body(description: str, *media_types: str) -> dict[str, Any]:
+    """What OpenAPI says of a body that is a text."""
     content = {name: {"schema": {"type": "string"}} for name in media_types}
     return {"requestBody": {"required": True, "description": description, "content": content}}
 
@@ -51,18 +50,18 @@ def _body(description: str, *media_types: str) -> dict[str, Any]:
 @router.post(
     "/apply",
     summary="Apply a delta batch",
-    responses=_CHANGES,
-    openapi_extra=_body("A DeltaBatch, or one operation.", "application/json"),
+    responses=CHANGES,
+    openapi_extra=text_body("A DeltaBatch, or one operation.", "application/json"),
 )
 async def apply(
     service: Editor, request: Request, response: Response, expected: Expected
 ) -> ChangeView:
     """Apply operations as the Curator's are: each ends applied, held or rejected."""
-    batch = read_batch(await _text(request))
-    return _reported(await service.apply(batch, expected_version=expected), response)
+    batch = read_batch(await body_text(request))
+    return change_view(await service.apply(batch, expected_version=expected), response)
 
 
-@router.patch("/bullets/{bullet_id}", summary="Edit or pin a bullet", responses=_CHANGES)
+@router.patch("/bullets/{bullet_id}", summary="Edit or pin a bullet", responses=CHANGES)
 async def edit(
     service: Editor,
     response: Response,
@@ -80,24 +79,24 @@ async def edit(
         pinned=body.pinned,
         expected_version=expected,
     )
-    return _reported(done, response)
+    return change_view(done, response)
 
 
-@router.post("/bullets/{bullet_id}/restore", summary="Restore a bullet", responses=_CHANGES)
+@router.post("/bullets/{bullet_id}/restore", summary="Restore a bullet", responses=CHANGES)
 async def restore(service: Editor, response: Response, bullet_id: BulletId) -> ChangeView:
     """Bring back a bullet that was archived, removed or merged."""
-    return _reported(await service.restore(bullet_id), response)
+    return change_view(await service.restore(bullet_id), response)
 
 
-@router.post("/rollback", summary="Roll back", responses=_CHANGES)
+@router.post("/rollback", summary="Roll back", responses=CHANGES)
 async def rollback(
     service: Editor, response: Response, expected: Expected, body: PlaybookRollbackRequest
 ) -> ChangeView:
     """Go back to the content of a version, as a new version."""
-    return _reported(await service.rollback(body.version, expected_version=expected), response)
+    return change_view(await service.rollback(body.version, expected_version=expected), response)
 
 
-@router.post("/refine", summary="Refine the playbook", responses=_CHANGES)
+@router.post("/refine", summary="Refine the playbook", responses=CHANGES)
 async def refine(
     context: Context,
     service: Editor,
@@ -124,49 +123,20 @@ async def refine(
     )
 
 
-@router.post(
-    "/import",
-    summary="Import a playbook",
-    responses=_CHANGES,
-    openapi_extra=_body(
-        "The file: Markdown, JSON, JSONL or ACE text.",
-        "text/markdown",
-        "application/json",
-        "application/x-ndjson",
-        "text/plain",
-    ),
-)
-async def import_file(
-    service: Editor,
-    request: Request,
-    response: Response,
-    expected: Expected,
-    form: Annotated[
-        Form | None, Query(alias="format", description="File format (default: detect).")
-    ] = None,
-) -> ChangeView:
-    """Take in the lessons of a file, each screened; a broken file changes nothing.
-
-    `passed_over` is how many of its lines are no lesson.
-    """
-    files = only(PLAYBOOK_FILES, "POST /v1/playbook/import")
-    reading = files.read(await _text(request), form)
-    return _reported(await service.import_bullets(reading, expected_version=expected), response)
-
-
-@router.post("/held/{seq}/apply", summary="Apply a held operation", responses=_CHANGES)
+@router.post("/held/{seq}/apply", summary="Apply a held operation", responses=CHANGES)
 async def approve(service: Editor, response: Response, seq: Seq) -> ChangeView:
     """Apply what was held, as your own; it stays held when it cannot be applied."""
-    return _reported(await service.approve(seq), response)
+    return change_view(await service.approve(seq), response)
 
 
-@router.post("/held/{seq}/dismiss", summary="Dismiss a held operation", responses=_CHANGES)
+@router.post("/held/{seq}/dismiss", summary="Dismiss a held operation", responses=CHANGES)
 async def dismiss(service: Editor, response: Response, seq: Seq) -> ChangeView:
     """Turn a held operation down."""
-    return _reported(await service.dismiss(seq), response)
+    return change_view(await service.dismiss(seq), response)
 
 
-def _reported(done: PlaybookEdit, response: Response) -> ChangeView:
+def change_view(done: PlaybookEdit, response: Response) -> ChangeView:
+    """What a change did; its version becomes the response's ETag."""
     set_etag(response, done.stored)
     return ChangeView(
         version=done.stored.version,
@@ -177,7 +147,7 @@ def _reported(done: PlaybookEdit, response: Response) -> ChangeView:
     )
 
 
-async def _text(request: Request) -> str:
+async def body_text(request: Request) -> str:
     """The body as text. Raises InputError when it is none."""
     try:
         return (await request.body()).decode("utf-8")

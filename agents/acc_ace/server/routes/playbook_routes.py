@@ -5,8 +5,6 @@ from typing import Annotated, Final
 
 from fastapi import APIRouter, Path, Query, Response
 
-from acc_ace.core.playbook.playbook_form import Form
-from acc_ace.hooks import PLAYBOOK_FILES, only
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_views import (
     BulletHistoryView,
@@ -18,7 +16,6 @@ from acc_ace.server.routes.playbook_views import (
     HitView,
     PlaybookView,
     VersionPage,
-    playbook_seen_by,
     seen_by,
 )
 from acc_ace.server.routes.session_routes import Limit
@@ -32,13 +29,6 @@ MOST_SEQ: Final = 2**53 - 1
 Version = Annotated[int, Query(ge=0, le=MOST_VERSIONS)]
 Before = Annotated[int | None, Query(ge=1, le=MOST_SEQ, description="Only older items.")]
 BulletId = Annotated[str, Path(min_length=1, max_length=64, examples=["b-00007"])]
-
-_MEDIA_TYPES: Final = {
-    Form.MARKDOWN: "text/markdown",
-    Form.JSON: "application/json",
-    Form.JSONL: "application/x-ndjson",
-    Form.ACE: "text/plain",
-}
 
 
 @router.get("", summary="Read the playbook", responses=documented(401, 403, 404, 422, 503))
@@ -126,29 +116,3 @@ async def read_held(
     records = await service.held(limit=limit, before=before)
     items = [HeldDelta.of(record, user=user, decides=True) for record in records]
     return HeldPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
-
-
-@router.get(
-    "/export",
-    summary="Export the playbook",
-    response_class=Response,
-    responses=documented(401, 403, 404, 422, 503),
-)
-async def export(
-    user: User,
-    service: Reader,
-    form: Annotated[
-        Form, Query(alias="format", description="markdown, json, jsonl or ace.")
-    ] = Form.MARKDOWN,
-) -> Response:
-    """The playbook as a file; Markdown, JSON and JSONL lead back to the same content."""
-    stored = await service.store.load(service.scope)
-    files = only(PLAYBOOK_FILES, "GET /v1/playbook/export")
-    text = files.write(playbook_seen_by(user, stored.playbook), form)
-    response = Response(
-        text,
-        media_type=f"{_MEDIA_TYPES[form]}; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="playbook.{form}"'},
-    )
-    set_etag(response, stored)
-    return response

@@ -15,7 +15,7 @@ from acc_ace.core.schemas.delta import (
     Priority,
     RefineStep,
 )
-from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
+from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.core.schemas.report import ReportedDeparture
 
 
@@ -162,9 +162,3 @@ def seen_by(user: str, bullet: Bullet) -> Bullet:
     if bullet.origin is None or bullet.origin.user == user:
         return bullet
     return bullet.model_copy(update={"origin": None})
-
-
-def playbook_seen_by(user: str, playbook: Playbook) -> Playbook:
-    """The playbook without where its lessons come from, the user's own apart."""
-    bullets = tuple(seen_by(user, bullet) for bullet in playbook.bullets)
-    return playbook.model_copy(update={"bullets": bullets})
