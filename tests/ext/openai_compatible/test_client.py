@@ -151,6 +151,58 @@ async def test_usage_that_the_endpoint_does_not_report_is_estimated_and_marked(
     assert (use.input > 0, use.output) == (True, 5)
 
 
+def counts(usage: Any) -> HttpReply:
+    """An answer whose endpoint reports that usage, whole and streamed."""
+    reply = says("yes, four words", usage=False)
+    *chunks, last = reply.chunks
+    assert isinstance(reply.body, dict)
+    body = {**reply.body, "usage": usage, "created": "1764200000"}
+    return replace(reply, body=body, chunks=[*chunks, {**last, "usage": usage}])
+
+
+@pytest.mark.parametrize("stream", [False, True])
+async def test_numbers_of_an_endpoint_may_be_texts(endpoint: FakeOpenAI, *, stream: bool) -> None:
+    details = {"reasoning_tokens": "2"}
+    usage = {"prompt_tokens": "3", "completion_tokens": "7", "completion_tokens_details": details}
+    endpoint.script("generator", counts({**usage, "total_tokens": "10"}))
+    whole = (await ask(resilient(endpoint), stream=stream))[-1]
+    use = use_of(whole)
+    assert text_of(whole) == "yes, four words"
+    assert (use.input, use.output, use.thinking, use.estimated) == (3, 5, 2, False)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "usage",
+    [
+        *("many", 7, [13, 5], {"prompt_tokens": "many"}, {"prompt_tokens": [13]}),
+        *({"prompt_tokens": -13, "completion_tokens": 5}, {"prompt_tokens": 10**40}),
+        {"prompt_tokens": 13, "completion_tokens_details": "none"},
+    ],
+)
+async def test_usage_that_cannot_be_read_is_estimated_and_loses_no_answer(
+    endpoint: FakeOpenAI, usage: object, *, stream: bool
+) -> None:
+    endpoint.script("generator", counts(usage))
+    whole = (await ask(resilient(endpoint), stream=stream))[-1]
+    assert text_of(whole) == "yes, four words"
+    assert use_of(whole).estimated
+    assert use_of(whole).input > 0
+
+
+async def test_pieces_of_calls_are_put_together_by_indexes_that_are_texts(
+    endpoint: FakeOpenAI,
+) -> None:
+    reply = calls_functions(("weather", {"city": "Kyoto"}), ("clock", {"zone": "JST"}))
+    for chunk in reply.chunks[:-1]:
+        (call,) = chunk["choices"][0]["delta"]["tool_calls"]
+        call["index"] = str(call["index"])
+    endpoint.script("generator", reply)
+    calls = (await ask(llm(endpoint), stream=True))[-1].get_function_calls()
+    named = [(call.name, call.args) for call in calls]
+    assert named == [("weather", {"city": "Kyoto"}), ("clock", {"zone": "JST"})]
+
+
 @pytest.mark.parametrize(
     ("reported", "meant"),
     [

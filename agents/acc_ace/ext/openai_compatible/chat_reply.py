@@ -14,6 +14,9 @@ from acc_ace.models.failures import RETRIED_STATUS
 
 Json = dict[str, Any]
 
+_MOST_TOKENS = 2**40
+"""A reply that counts more is not believed."""
+
 _FINISH = {
     "stop": types.FinishReason.STOP,
     "tool_calls": types.FinishReason.STOP,
@@ -60,7 +63,7 @@ class ChatReply:
             if body.get("error"):
                 raise self._reported(body["error"])
             self._usage = body.get("usage") or self._usage
-            self._version = body.get("model") or self._version
+            self._version = str(body.get("model") or self._version)
             return [new for choice in (body.get("choices") or [])[:1] for new in self._add(choice)]
 
     @contextmanager
@@ -127,12 +130,13 @@ class ChatReply:
     def _add_call(self, delta: Json) -> None:
         """Add a piece of a tool call, where its index says, or else where its id does."""
         function, ids = delta.get("function") or {}, [call["id"] for call in self._calls]
-        call_id, name = delta.get("id") or "", function.get("name") or ""
+        call_id, name = str(delta.get("id") or ""), function.get("name") or ""
         index = delta.get("index")
         if index is None and call_id and call_id in ids:
             index = ids.index(call_id)
         elif index is None:
             index = len(ids) if call_id or name or not ids else len(ids) - 1
+        index = int(index)  # Some endpoints send it as a text.
         if not 0 <= index <= len(ids):
             raise ModelOutputError(f"model {self.model} sent tool calls out of order")
         if index == len(ids):
@@ -156,17 +160,30 @@ class ChatReply:
         return arguments
 
 
-def _counted(usage: Json) -> types.GenerateContentResponseUsageMetadata:
-    into, out = usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0
-    thoughts = (usage.get("completion_tokens_details") or {}).get("reasoning_tokens") or 0
+def _counted(usage: Json) -> types.GenerateContentResponseUsageMetadata | None:
+    """What a usage block counts, in numbers or in texts; None for one that cannot be read."""
+    try:
+        into, out = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+        total = _count(usage, "total_tokens") or into + out
+        thoughts = _count(usage.get("completion_tokens_details") or {}, "reasoning_tokens")
+        cached = _count(usage.get("prompt_tokens_details") or {}, "cached_tokens")
+    except (AttributeError, OverflowError, TypeError, ValueError):
+        return None
     return types.GenerateContentResponseUsageMetadata(
         prompt_token_count=into,
         # The format counts thoughts among the completion's tokens; Gemini's does not.
         candidates_token_count=max(0, out - thoughts),
         thoughts_token_count=thoughts or None,
-        cached_content_token_count=(usage.get("prompt_tokens_details") or {}).get("cached_tokens"),
-        total_token_count=usage.get("total_tokens") or into + out,
+        cached_content_token_count=cached or None,
+        total_token_count=total,
     )
+
+
+def _count(counts: Json, name: str) -> int:
+    number = int(counts.get(name) or 0)
+    if not 0 <= number <= _MOST_TOKENS:
+        raise ValueError(f"{number} is no number of tokens")
+    return number
 
 
 def _partial(part: types.Part) -> LlmResponse:
