@@ -29,7 +29,7 @@ def note_request(
     """Hold a request of the answering agent until its reply.
 
     A host's own callbacks may change it after ours, so it is read at the reply; but what a context
-    cache holds is taken out of the request, which then is read now. `said` is x_t.
+    cache holds is taken out of the request, which then is read now. `user_text` is x_t.
     """
     parts: Callable[[], tuple[RequestPart, ...]] = partial(parts_of, request, user_text)
     if request.cache_config is not None:
@@ -90,7 +90,7 @@ def _note_call(
 def parts_of(request: LlmRequest, user_text: str = "") -> tuple[RequestPart, ...]:
     """A request in parts, in the order in which providers cache prefixes.
 
-    `said` is x_t where it stands in the user's own words. Only our own blocks are cut.
+    `user_text` is x_t where it is the user's own words. Only our own blocks are cut.
     """
     config = request.config
     parts = request_parts(_instruction(config.system_instruction))

@@ -157,7 +157,8 @@ CREATE INDEX session_directory_idle ON session_directory (app, idle_since, user_
 
 -- Playbooks: one row per bullet, the delta log, and periodic snapshots. `tenant` is the owner, NULL
 -- for a shared playbook. Rows whose `branch` is not '', `parent` and `parent_version` are those of
--- earlier programs; they are not read, and leave with their user.
+-- earlier programs and are not read: a user's own leave with the user, those of a shared playbook
+-- stay, without the traces of erased users.
 CREATE TABLE playbooks (
     id             {id},
     tenant         bigint REFERENCES tenants (id) ON DELETE CASCADE,
