@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from acc_ace.core.playbook.playbook_versions import playbook_digest
+from acc_ace.core.playbook.playbook_versions import content_digest
 from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.errors import PlaybookError
 from schemas.bullet import MOST_COUNTED, Bullet, Origin
@@ -269,8 +269,8 @@ def test_a_playbook_stored_before_pins_and_origins_keeps_its_bytes_and_its_diges
     playbook = Playbook.loads(STORED_BEFORE_PINS)
 
     assert playbook.dumps() == STORED_BEFORE_PINS
-    assert playbook_digest(playbook) == (
-        "2b28d118f30680d827f80431f4eab8ff7fbf518cef3bb48c9d6a8da9b1d81163"
+    assert content_digest(playbook) == (
+        "67bc13d774cfb0f69b61b3ba719ec7a43e2214cccd4fb5e3e01f0bcb57fc29d7"
     )
 
 

@@ -66,11 +66,6 @@ def stored(version: int, playbook: Playbook) -> StoredPlaybook:
     return StoredPlaybook(version=version, digest=content_digest(playbook), playbook=playbook)
 
 
-def playbook_digest(playbook: Playbook) -> str:
-    """SHA-256 of the whole canonical JSON: the digest of the first programs."""
-    return hashlib.sha256(playbook.dumps().encode("utf-8", "surrogatepass")).hexdigest()
-
-
 def without_provenance(record: DeltaRecord) -> DeltaRecord:
     """The record without its provenance; one that was not applied loses its texts too."""
     update: dict[str, object] = {"user": "", "session": "", "turn": 0, "job": "", "rationale": ""}

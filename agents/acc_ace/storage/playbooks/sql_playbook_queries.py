@@ -11,7 +11,6 @@ from acc_ace.core.playbook.playbook_store import PlaybookObserver
 from acc_ace.core.playbook.playbook_versions import (
     check_known_version,
     named,
-    playbook_digest,
     stored,
 )
 from acc_ace.core.schemas.base import PlaybookScope
@@ -185,10 +184,8 @@ class SqlPlaybookReader:
                     self._cache.put(scope, caught_up)
                     return caught_up
         known = CachedPlaybook.of(head.id, head.version, _from_rows(rows, scope, head))
-        # The first programs included next_id in the digest, and stored no version digests.
-        digests = (known.stored.digest, playbook_digest(known.playbook))
         recorded = log_rows.digest_of_version(rows, head.id, head.version)
-        if head.digest not in digests or (recorded or head.digest) not in digests:
+        if {head.digest, recorded or head.digest} != {known.stored.digest}:
             raise CorruptStoreError(
                 f"playbook of {named(scope)}, version {head.version}: its bullets do not match "
                 "their digest; restore the database from a copy"
