@@ -1,6 +1,8 @@
 """Who stops at the final response, as ADK's tutorial does, leaves a turn that is learned from."""
 
 import asyncio
+import gc
+import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import aclosing
 from pathlib import Path
@@ -321,3 +323,17 @@ async def test_our_answer_stands_in_front_of_an_agent_or_a_session_of_others(
     await ours.leave("Look at db-01.")
     assert [kept.outcome for kept in await ours.container.evidence.list(OURS)] == [Outcome.ANSWERED]
     await ours.close()
+
+
+@adks_generators_outlive_the_loop
+def test_loops_that_are_closed_without_their_end_are_not_kept(stored: Desk) -> None:
+    loops = []
+    for number in range(TURNS):
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(stored.ask(f"Look at db-0{number}."))
+        loop.close()
+        loops.append(weakref.ref(loop))
+        del loop
+    assert asyncio.run(stored.ask("Look at db-09.")) == "Noted."
+    gc.collect()
+    assert [kept for kept in loops if kept() is not None] == []

@@ -59,8 +59,7 @@ class Turns:
 
     def require(self, ctx: InvocationContext | CallbackContext) -> OpenTurn:
         """The open turn of a run; raises MemoryBypassedError when there is none."""
-        turn = self.find(ctx)
-        if turn is None:
+        if (turn := self.find(ctx)) is None:
             raise MemoryBypassedError(
                 f"no turn of session '{ctx.session.id}' is open, so a request would go out without "
                 "bounded memory: run the agent through a Runner whose App has the plugin"
@@ -156,13 +155,15 @@ class Turns:
                 await self._wait_closed()
 
         if loop not in self._ends:
+            for other in tuple(self._ends):
+                if other.is_closed():  # Without its end: nothing will wait for it.
+                    self._ends.pop(other, None)
             self._ends[loop] = end()
             await anext(self._ends[loop])
 
     async def end(self, ctx: InvocationContext, *, failed: bool) -> None:
         """Seal the turn of a run, or fail it: its commits are kept. Raises StoreError."""
-        turn = self.find(ctx)
-        if turn is None:
+        if (turn := self.find(ctx)) is None:
             await self._sessions.release(ctx, keep=not failed)
         elif turn.name != run_name(ctx):
             self._leave(turn, run_name(ctx))
@@ -247,9 +248,8 @@ class Turns:
         outer = self._calling.get()
         if outer is None or outer.closing is not None or asyncio.current_task() in outer.drivers:
             return False
-        own = outer.ctx.session_service
         same = session_key(ctx).tenant == outer.record.key.tenant
-        return same and ctx.session_service is not own
+        return same and ctx.session_service is not outer.ctx.session_service
 
     def _leave(self, turn: OpenTurn, name: RunName) -> None:
         turn.runs.pop(name, None)
