@@ -1,6 +1,7 @@
 """Reading a model's reply as its class: what is plain is mended, what is not is set apart."""
 
 import json
+import re
 from contextlib import suppress
 
 import pytest
@@ -51,6 +52,13 @@ JSON = CCS.model_dump_json(exclude={"rule_changes"})
         JSON.replace('"', "'").replace("null", "None"),
         json.dumps(json.loads(JSON), indent=2).replace("\n}", ",\n}").replace("\n  ]", ",\n  ]"),
         JSON.replace("disk }", "disk\n}"),
+        json.dumps(JSON),
+        json.dumps(JSON)[1:-1],
+        re.sub(r'"([^"]*)"', "“\\1”", JSON),
+        re.sub(r'"(\w+)":', r"\1 :", JSON),
+        "```json\n" + re.sub(r'"(\w+)":', r"\1:", JSON) + "\n```",
+        JSON.replace("{", '{ // the "state"\n/* all', 1).replace("all", "all */", 1),
+        JSON.replace('":', '"：').replace('],"', ']，"'),
     ],
     ids=[
         "plain",
@@ -63,6 +71,13 @@ JSON = CCS.model_dump_json(exclude={"rule_changes"})
         "python",
         "trailing commas",
         "raw newline",
+        "JSON in a string",
+        "escaped quotes",
+        "curly quotes",
+        "bare keys",
+        "fenced bare keys",
+        "comments",
+        "full-width signs",
     ],
 )
 def test_the_nine_fields_are_read_through_wrapping(reply: str) -> None:
@@ -142,7 +157,35 @@ def test_an_escape_that_json_does_not_know_is_read_without_its_backslash() -> No
     assert parse_json_object(reply) == {"a": '(x) \\d A "\n', "b": "d+"}
 
 
-@pytest.mark.parametrize("reply", ['{"' * 200_000, '{"a": "' * 100_000, "{ " * 500_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'see https://a.example // and /* "this" */',
+        "he said “no”, key: value，then “yes",
+        'C:\\dir\\ {a: 1} {"b": 2}',
+        '"{\\"a\\": 1}"',
+    ],
+)
+@pytest.mark.parametrize("quoted", [False, True])
+def test_a_mended_reply_keeps_what_stands_in_its_strings(text: str, *, quoted: bool) -> None:
+    reply = f"{{text: {json.dumps(text, ensure_ascii=False)}, // {text!r}\nmore: [None,],}}"
+    assert parse_json_object(reply) == {"text": text, "more": [None]}
+    plain = json.dumps({"text": text})
+    assert parse_json_object(json.dumps(plain) if quoted else plain) == {"text": text}
+
+
+def test_what_only_looks_like_a_loose_object_in_prose_is_passed_over() -> None:
+    assert parse_json_object('Fill in {name: value} or “{x}”: {"a": "b"}') == {"a": "b"}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *('{"' * 200_000, '{"a": "' * 100_000, "{ " * 500_000, "{a:" * 200_000, "{“" * 200_000),
+        *("{//" * 200_000, "{/*" * 200_000, '{"a" ' + ",/*" * 200_000, "{a" + " a" * 200_000),
+        *('"' + "{\\" * 200_000, '{\\"' * 200_000, '"' * 200_001, "{a: " + "，" * 200_000),
+    ],
+)
 def test_hostile_replies_are_refused_without_a_stall(reply: str) -> None:
     with pytest.raises(ModelOutputError, match="JSON"):
         parse_json_object(reply)

@@ -9,6 +9,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
 from types import UnionType
@@ -29,19 +30,21 @@ MOST_ITEMS = 4_096
 """Maximum items read of a list; the budgets allow far fewer."""
 
 _SHOWN_CHARS = 500
-_OPENING = lazy_pattern(r"""\{\s*["'}]""")
+_OPENING = lazy_pattern(r"""\{\s*(?:["'}]|//|/\*)|\A\s*(?:```\w*\s*)?\{\s*(?:“|[A-Za-z_]\w*\s*:)""")
+"""The start of an object; one of curly quotes or bare keys only at the start of the reply."""
 _MENDED = lazy_pattern(
     # An unterminated string extends to the end of the text, to avoid quadratic backtracking.
     r'(?P<string>"(?:[^"\\]|\\.)*(?:"|\\?\Z))'
-    r"|(?P<single>'(?:[^'\\]|\\.)*(?:'|\\?\Z))"
-    r"|(?P<name>\b(?:True|False|None|undefined)\b)"
-    r"|,(?=\s*[}\]])",
+    r"|(?P<quoted>'(?:[^'\\]|\\.)*(?:'|\\?\Z)|[“”](?:[^“”\\]|\\.)*(?:[“”]|\\?\Z))"
+    r"|\b(?P<key>[A-Za-z_]\w*)(?=\s*[:：])"
+    r"|(?P<name>\b(?:True|False|None|undefined)\b|[：，])"
+    r"|//[^\n]*|/\*.*?(?:\*/|\Z)|,(?=\s*[}\]])",
     re.DOTALL,
 )
 _ESCAPE = lazy_pattern(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})|\\.', re.DOTALL)
 """A valid escape as a whole, or only the backslash of an invalid one."""
 _BARE_QUOTE = lazy_pattern(r'(\\.)|(")', re.DOTALL)
-_NAMES: Final = {"True": "true", "False": "false"}
+_NAMES: Final = {"True": "true", "False": "false", "：": ":", "，": ","}
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
 _NOT_LETTERS = lazy_pattern(r"[\W_]+")
 _NUMBER = lazy_pattern(
@@ -71,8 +74,8 @@ def read_value(schema: type[V], data: Mapping[str, object]) -> V:
 
 
 def parse_json_object(text: str) -> dict[str, object]:
-    """The longest JSON object in a text, despite code fences, prose, single quotes, trailing
-    commas and invalid escapes. Raises ModelOutputError as `read_reply`.
+    """The longest JSON object in a text, despite code fences, prose, other quotes or none around
+    keys, comments, trailing commas and invalid escapes. Raises ModelOutputError as `read_reply`.
     """
     return max(_objects_of(text), key=lambda item: item[0])[1]
 
@@ -86,6 +89,7 @@ def _objects_of(text: str) -> list[tuple[int, dict[str, object]]]:
     _, _, answer = text.rpartition("</think>")
     if not answer.strip():
         raise ModelOutputError("the reply is empty")
+    answer = _unescaped(answer)
     # JSON can escape lone surrogates, which no store accepts.
     objects = [(length, encodable(value)) for length, value in _objects(answer)]
     if not objects:
@@ -93,11 +97,22 @@ def _objects_of(text: str) -> list[tuple[int, dict[str, object]]]:
     return objects
 
 
+def _unescaped(text: str) -> str:
+    """The text inside a reply that is one JSON string, with or without its quotes."""
+    bare = text.strip()
+    if bare.startswith(('"', '{\\"')):
+        with suppress(ValueError):
+            inner = _DECODER.decode(bare if bare[0] == '"' else f'"{bare}"')
+            return inner if isinstance(inner, str) else text
+    return text
+
+
 def _objects(text: str) -> Iterator[tuple[int, dict[str, object]]]:
     position = 0
     while (opening := _OPENING.search(text, position)) is not None:
-        value, end = _decode(text, opening.start())
-        yield end - opening.start(), value
+        start = text.index("{", opening.start())
+        value, end = _decode(text, start)
+        yield end - start, value
         position = end
 
 
@@ -123,9 +138,11 @@ def _decode(text: str, start: int) -> tuple[dict[str, object], int]:
 def _mended(match: re.Match[str]) -> str:
     if match["name"]:
         return _NAMES.get(match["name"], "null")
+    if match["key"]:
+        return f'"{match["key"]}"'
     string = match["string"] or ""
-    if match["single"]:
-        inner = match["single"].removeprefix("'").removesuffix("'").replace("\\'", "'")
+    if match["quoted"]:
+        inner = match["quoted"][1:-1].replace("\\'", "'")
         string = f'"{_BARE_QUOTE.sub(lambda part: part[1] or chr(92) + part[2], inner)}"'
     return _ESCAPE.sub(lambda part: "" if part[0] == "\\" else part[0], string)
 
