@@ -273,16 +273,33 @@ def test_without_the_extension_of_files_its_commands_say_what_is_missing(
 
 
 @needs("playbook_files")
-def test_what_is_no_lesson_in_a_file_is_passed_over_and_counted(
-    taught: CommandLine, tmp_path: Path
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[b-00001] helpful=1 harmful=0 :: Ask first.\nDROP TABLE playbooks;\n",
+        "DROP TABLE playbooks;\n\n## people\n\n- Ask first.\n",
+        "## people\n\n- Ask first.\n\n'); DROP TABLE playbooks; --\n",
+    ],
+    ids=["ACE text", "Markdown, before", "Markdown, after"],
+)
+def test_what_is_no_lesson_in_a_file_is_passed_over_counted_and_left_nowhere(
+    taught: CommandLine, tmp_path: Path, text: str
 ) -> None:
-    file = tmp_path / "ace.txt"
-    file.write_text("[b-00001] helpful=1 harmful=0 :: Ask first.\nDROP TABLE playbooks;\n")
+    before = bullets(taught)
+    file = tmp_path / "lessons.txt"
+    file.write_text(text)
     (done,) = playbook(taught, "import", str(file), "--json").turns
     assert [result["status"] for result in done["results"]] == ["applied"]
     assert done["passed_over"] == 1
-    again = playbook(taught, "import", str(file)).out
-    assert "read as lessons: 1; passed over, as they are none: 1" in again
+    assert "read as lessons: 1; passed over, as they are none: 1" in (
+        playbook(taught, "import", str(file)).out
+    )
+    after = bullets(taught)
+    assert before.items() < after.items()
+    assert [text for bullet, text in after.items() if bullet not in before] == ["Ask first."]
+    stored = {path: path.read_bytes() for path in taught.data.rglob("*") if path.is_file()}
+    assert any(b"Ask first." in content for content in stored.values())
+    assert [path for path, content in stored.items() if b"DROP TABLE" in content] == []
 
 
 @needs("playbook_files")

@@ -14,7 +14,7 @@ from tests.unit.test_models_factory import built
 def test_its_name_builds_it_without_key_or_network() -> None:
     model = built("embedded/rules")
     assert isinstance(model.primary, EmbeddedLlm)
-    assert model.model == "embedded/rules"
+    assert (model.model, model.fallback) == ("embedded/rules", None)
     assert model.capabilities.output_schema_and_tools
 
 

@@ -179,6 +179,7 @@ def test_the_factory_builds_it_by_name_and_says_what_it_is() -> None:
     model = build_model("generator", settings)
     assert isinstance(model, ResilientLlm)
     assert isinstance(model.primary, PolicyLlm)
+    assert (model.model, model.fallback) == ("embedded/policy", None)
     assert describe("generator", settings)[1:] == (
         "embedded/policy",
         "embedded",
