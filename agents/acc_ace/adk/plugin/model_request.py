@@ -2,7 +2,7 @@
 
 ADK builds requests from `session.events`: trimmed to the running invocation, no processor, agent
 or remote service can put the transcript into one. Nothing is deleted; the events are only absent
-from the session object of this run. Events that the session held when the turn was opened are
+from the session object of this run. Events that the session had when the turn was opened are
 earlier unless they are of this invocation, even without an id: those that a client seeded have
 none. ADK itself adds events without an id while a turn runs, the inputs of workflow nodes; those
 come after all events that the turn was opened with.

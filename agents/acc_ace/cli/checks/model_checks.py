@@ -51,10 +51,10 @@ def check_guard(settings: Settings) -> CheckResult:
     """What happens to a tool call that breaks a rule, and who finds it."""
     mode = settings.guard
     if mode == "off":
-        detail = "off: tool calls are not held against the rules"
+        detail = "off: tool calls are not checked against the rules"
         return note("guard mode", detail, "set ACC_ACE_GUARD=confirm to enforce rules at the act")
     if not is_offered(GUARD):
-        detail = "missing: tool calls are not held against the rules"
+        detail = "missing: tool calls are not checked against the rules"
         return problem("guard mode", detail, "install the extension 'guard', or set it to off")
     judge = f"and {settings.model_name('guard')}" if has_judge(settings) else "alone"
     return ok("guard mode", f"{mode}, by the deterministic check {judge}")

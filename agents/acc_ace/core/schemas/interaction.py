@@ -89,7 +89,7 @@ class Outcome(StrEnum):
 
 
 class GuardVerdict(StrEnum):
-    """What became of a tool call that was held against the rules."""
+    """What became of a tool call that was checked against the rules."""
 
     ALLOWED = "allowed"
     CONFIRMED = "confirmed"
@@ -106,7 +106,7 @@ class GuardJudge(StrEnum):
 
 
 class GuardDecision(Value):
-    """A tool call held against a rule in force."""
+    """A tool call checked against a rule in force."""
 
     call_id: str
     tool: str
@@ -148,7 +148,7 @@ class Interaction(StoredValue):
     guarded: list[GuardDecision] = Field(
         default_factory=list,
         exclude_if=not_,
-        description="Tool calls that were held against the rules, in their order.",
+        description="Tool calls that were checked against the rules, in their order.",
     )
     notes: list[str] = Field(
         default_factory=list, exclude_if=not_, description="Remarks about rules below the answer."

@@ -67,7 +67,7 @@ class Limits(BaseModel):
         default=8 * 1024 * 1024,
         ge=1_024,
         le=256 * 1024 * 1024,
-        description="Maximum bytes of a document uploaded over HTTP; it is held in memory.",
+        description="Maximum bytes of a document uploaded over HTTP; it is read into memory.",
     )
     document_parts: int = Field(
         default=500_000,

@@ -351,7 +351,7 @@ def _require_same(queue: DbosLearningQueue, served: DbosLearningQueue) -> None:
 
 
 def _lock_key(worker: str) -> SessionKey:
-    """The key of a worker's lock, held while it lives; no user is named ''."""
+    """The key that a worker locks while it lives; no user is named ''."""
     return SessionKey(APP, "", f"learning/{worker}")
 
 

@@ -175,7 +175,7 @@ def same_matter(newer: str, older: str) -> bool:
 
 
 def corrected(newest: Iterable[str], facts: Sequence[str]) -> list[str]:
-    """The sentences of `held` that the corrections `newest` do not replace."""
+    """The sentences of `facts` that the corrections `newest` do not replace."""
     left = list(facts)
     for newer in newest:
         stale = set(_replaced(newer, left))

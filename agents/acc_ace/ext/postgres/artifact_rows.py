@@ -43,15 +43,15 @@ _BEST = """
     WITH wanted AS MATERIALIZED (
         SELECT * FROM unnest(%(terms)s::tsquery[], %(weights)s::float8[], %(blocks)s::bigint[])
             AS w (term, weight, blocks)
-    ), held AS ({held}), best AS MATERIALIZED (
+    ), matches AS ({matches}), best AS MATERIALIZED (
         SELECT id, sum(weight) / (1 + 0.5 * min(length) / %(mean)s) AS score
-          FROM held GROUP BY id ORDER BY score DESC, id DESC LIMIT %(size)s
+          FROM matches GROUP BY id ORDER BY score DESC, id DESC LIMIT %(size)s
     )
     SELECT artifact_id, created_at, terms, session, turn, speaker, asks
       FROM best JOIN artifacts USING (id) ORDER BY score DESC, id DESC
 """
 _SEARCH = _BEST.format(
-    held="""
+    matches="""
         SELECT of_term.id, of_term.length, weight FROM wanted CROSS JOIN LATERAL (
             SELECT id, length FROM artifacts
              WHERE lexemes @@ wanted.term AND NOT retired
@@ -66,7 +66,7 @@ scanning all tenants' rows backwards by primary key.
 """
 
 _SEARCH_NEWEST = _BEST.format(
-    held="""
+    matches="""
         SELECT of_term.id, of_term.length, weight FROM wanted CROSS JOIN LATERAL (
             SELECT of_blocks.id, of_blocks.length
               FROM generate_series(

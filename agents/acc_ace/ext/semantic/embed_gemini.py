@@ -46,7 +46,7 @@ class GeminiEmbedder:
         return vectors
 
     async def close(self) -> None:
-        """Nothing is held between calls."""
+        """Nothing stays open between calls."""
 
     async def _embed(self, texts: Sequence[str], task: str) -> list[Vector]:
         if google_credentials() is None:

@@ -72,7 +72,7 @@ class OpenAIEmbedder:
         return vectors
 
     async def close(self) -> None:
-        """Nothing is held between calls."""
+        """Nothing stays open between calls."""
 
     async def _embed(self, texts: Sequence[str], prefix: str) -> list[Vector]:
         body: dict[str, Any] = {

@@ -103,7 +103,7 @@ class TurnView(BaseModel):
     answer: str = Field(description="Without the notes; empty for a turn without an answer.")
     notes: list[str] = Field(description="What the answer said of rules and questions below it.")
     tools: list[ToolView]
-    guarded: list[GuardDecision] = Field(description="Tool calls held against the rules.")
+    guarded: list[GuardDecision] = Field(description="Tool calls checked against the rules.")
     feedback: list[Feedback]
     ccs_version: int = Field(description="Version of the state that it was answered with.")
     playbook_version: int
