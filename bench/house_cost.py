@@ -77,7 +77,7 @@ def _incident() -> Iterator[str]:
 async def app_bytes(marks: list[int]) -> list[Written]:
     """Bytes of the app's turns at each mark."""
     with tempfile.TemporaryDirectory() as name:
-        folder, llm = Path(name), ChangingLlm()
+        folder, llm = Path(name), ChangingLlm(points_at_rules=True)
         meter = _Meter(marks, folder)
         opened = open_turns(folder, llm)
         async with opened.closing:
@@ -92,7 +92,7 @@ async def app_bytes(marks: list[int]) -> list[Written]:
 async def plugin_bytes(marks: list[int]) -> list[Written]:
     """Bytes of the turns of another agent with our plugin, on ADK's SqliteSessionService."""
     with tempfile.TemporaryDirectory() as name:
-        folder, llm = Path(name), ChangingLlm()
+        folder, llm = Path(name), ChangingLlm(points_at_rules=True)
         ours = folder / "memory"
         ours.mkdir()
         sessions = MeteredSessions(str(folder / "sessions.db"))

@@ -73,6 +73,8 @@ class ChangingLlm(BaseLlm):
     model: str = "changing/bench"
     turn: int = 0
     """The turn that runs, from 1 on; set from outside."""
+    points_at_rules: bool = False
+    """As compressor, proposes each rule in its turn; else whoever reads the input must see it."""
 
     @property
     def capabilities(self) -> LlmCapabilities:
@@ -87,6 +89,8 @@ class ChangingLlm(BaseLlm):
         role = role_of(llm_request)
         has_schema = llm_request.config.response_schema is not None
         reply = _reply(role, rng, self.turn, _BULLET.findall(_text(llm_request)))
+        if role == "compressor" and self.points_at_rules:
+            reply["rule_changes"] = _rule_changes(self.turn)
         text = json.dumps(reply) if has_schema else str(reply["final_answer"])
         yield LlmResponse(
             content=types.Content(role="model", parts=[types.Part(text=text)]),
@@ -153,6 +157,11 @@ def _state(rng: random.Random, turn: int) -> dict[str, object]:
         "uncertainty_signal": f"It is not confirmed whether {hosts[3]} shows {symptoms[2]} too.",
         "retrieved_artifacts": [],
     }
+
+
+def _rule_changes(turn: int) -> list[dict[str, str]]:
+    """The rule that the turn's input sets, if any."""
+    return [{"kind": "add", "quote": rule} for rule in RULES[max(turn - 2, 0) : turn - 1]]
 
 
 def _text(request: LlmRequest) -> str:
