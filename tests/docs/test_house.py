@@ -43,7 +43,7 @@ PINS: Final = {
     "code lines of the core": Pin(24_507, 23_500),
     "modules that the plugin loads": Pin(126, 150),
     "class names defined twice": Pin(0, 0),
-    "participles as names": Pin(812, 500),
+    "participles as names": Pin(809, 500),
     "lines of the longest file": Pin(448, 300),
     "modules of the fullest room": Pin(21, 18),
 }
