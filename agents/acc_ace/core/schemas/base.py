@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 from operator import not_
 from types import MappingProxyType
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, NoReturn, Self, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 from pydantic.json_schema import SkipJsonSchema
@@ -18,6 +18,45 @@ class Value(BaseModel):
 
     # Built when first validated: an import of the plugin needs a few of some ninety classes.
     model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
+
+
+_Item = TypeVar("_Item")
+
+
+class FrozenList(list[_Item]):
+    """A list that nobody can change: it equals, prints and dumps like the list that it copies.
+
+    It is no tuple, so that who reads a state may go on comparing its fields with lists.
+    """
+
+    def _refuse(self, *_: object, **__: object) -> NoReturn:
+        raise TypeError("this list is part of a frozen value: copy it with list(...) to change it")
+
+    append = extend = insert = pop = remove = clear = sort = reverse = _refuse
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), ([*self],)
+
+
+class FrozenValue(Value):
+    """A value whose lists are frozen too, those of its defaults and copies included."""
+
+    def model_post_init(self, _: object, /) -> None:
+        """Freeze the lists of a value that was just made."""
+        self.__dict__.update(_frozen(self.__dict__))
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with changes, whose lists are frozen."""
+        return super().model_copy(update=_frozen(update or {}), deep=deep)
+
+
+def _frozen(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields, with frozen copies of the lists."""
+    return {
+        name: FrozenList(value) if isinstance(value, list) else value
+        for name, value in fields.items()
+    }
 
 
 def _bare(schema: dict[str, Any]) -> None:

@@ -2,10 +2,10 @@
 
 from pydantic import Field
 
-from acc_ace.core.schemas.base import OptionalText, Value
+from acc_ace.core.schemas.base import FrozenValue, OptionalText
 
 
-class CompressedCognitiveState(Value):
+class CompressedCognitiveState(FrozenValue):
     """The bounded internal state that replaces the transcript from turn to turn.
 
     Everything else that is kept with a state (version, pins, digest) is in

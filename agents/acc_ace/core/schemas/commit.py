@@ -18,6 +18,7 @@ from pydantic.json_schema import SkipJsonSchema
 from acc_ace.core.schemas.base import (
     Authority,
     EntryReply,
+    FrozenValue,
     OptionalText,
     ReplyHints,
     ReplyValue,
@@ -116,7 +117,7 @@ class CompressorReply(EntryReply):
         return CompressedCognitiveState.model_validate({**before.model_dump(), **changed})
 
 
-class OpenQuestion(Value):
+class OpenQuestion(FrozenValue):
     """A change that waits for the user's word; it lapses after a few turns."""
 
     id: str = Field(description="Stable id, 'q-0001', never reused within a session.")
@@ -176,7 +177,7 @@ class Release(Value):
     )
 
 
-class FieldChange(Value):
+class FieldChange(FrozenValue):
     """A changed field of the CCS, before and after."""
 
     field: str
@@ -195,7 +196,7 @@ class Repair(Value):
     detail: str = ""
 
 
-class CcsDiff(Value):
+class CcsDiff(FrozenValue):
     """Changes of a commit, by type."""
 
     changes: list[FieldChange] = Field(default_factory=list)
@@ -245,7 +246,7 @@ def _bounded(repairs: Sequence[Repair]) -> list[Repair]:
     return [*repairs[: MAX_REPAIRS - 1], tail]
 
 
-class CommittedState(StoredValue):
+class CommittedState(StoredValue, FrozenValue):
     """CCS_t with its bookkeeping; the value of session.state['ccs'] and of a journal row."""
 
     version: int = Field(default=0, description="Monotonic per session, one per commit.")
@@ -318,7 +319,7 @@ class CommitKind(StrEnum):
     RESET = "reset"
 
 
-class JournalEntry(Value):
+class JournalEntry(FrozenValue):
     """One version of a session's state. Entries are only ever appended."""
 
     kind: CommitKind
