@@ -48,6 +48,7 @@ ENTRIES: Final[list[tuple[str, type[Exception], Call]]] = [
     ("container", TypeError, lambda _: BoundedMemoryPlugin("x")),  # type: ignore[arg-type]
     ("guard", TypeError, lambda box: BoundedMemoryPlugin(box, guard="nope")),  # type: ignore[arg-type]
     ("guard", TypeError, lambda box: BoundedMemoryPlugin(box, guard="")),  # type: ignore[arg-type]
+    ("notes", TypeError, lambda box: BoundedMemoryPlugin(box, notes="below")),  # type: ignore[arg-type]
     ("listener", TypeError, lambda box: BoundedMemoryPlugin(box, listener=3)),  # type: ignore[arg-type]
     ("root", TypeError, lambda box: BoundedMemoryPlugin(box, root="me")),  # type: ignore[arg-type]
     ("name", TypeError, lambda box: BoundedMemoryPlugin(box, name=3)),  # type: ignore[arg-type]

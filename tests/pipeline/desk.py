@@ -17,6 +17,7 @@ from google.adk.sessions import BaseSessionService, InMemorySessionService
 from google.genai import types
 
 from acc_ace import BoundedMemoryPlugin, Container, build_container
+from acc_ace.adk.plugin.run_notes import NotesMode
 from acc_ace.adk.plugin.turn_memory import MODEL_ROLES
 from acc_ace.clock import Clock
 from config import GuardMode, Role, Settings
@@ -40,6 +41,7 @@ class Desk:
     clock: Clock | None = None
     guard: GuardMode | None = None
     judge: BaseLlm | None = None
+    notes: NotesMode = "answer"
     search_evidence: bool = True
     sessions: BaseSessionService = field(default_factory=InMemorySessionService)
     over: Container | None = None
@@ -56,6 +58,7 @@ class Desk:
             models=models,
             listener=self.reported.append,
             guard=self.guard,
+            notes=self.notes,
             search_evidence=self.search_evidence,
         )
         app = App(

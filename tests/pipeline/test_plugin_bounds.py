@@ -134,4 +134,4 @@ async def test_a_task_given_to_a_sub_agent_has_the_memory_of_its_turn() -> None:
     assert BAN in whole(worker_llm.requests[0])
     [interaction] = await app.evidence()
     assert interaction.decision is not None
-    assert interaction.decision.final_answer == with_note("It is up.", "No restarts on Sundays.")
+    assert interaction.shown_answer == with_note("It is up.", "No restarts on Sundays.")

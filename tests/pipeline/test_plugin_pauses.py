@@ -117,7 +117,7 @@ async def test_a_result_that_comes_after_the_answer_is_a_turn_of_its_own() -> No
     assert [interaction.turn for interaction in kept] == [3, 2, 1]
     assert kept[0].input.authority is Authority.TOOL
     assert kept[2].decision is not None
-    assert kept[2].decision.final_answer == with_note("Filed.", "No restarts on Sundays.")
+    assert kept[2].shown_answer == with_note("Filed.", "No restarts on Sundays.")
 
 
 async def test_a_paused_turn_does_not_hold_up_the_next_message() -> None:
@@ -145,9 +145,8 @@ async def test_a_workflow_that_asks_a_person_is_one_turn() -> None:
     assert app.memory.roles == ["compressor", "reflector", "curator"]
     [interaction] = await app.evidence()
     assert interaction.decision is not None
-    assert (
-        interaction.decision.final_answer
-        == with_note("A draft.", "No restarts on Sundays.") + "\n\nPublished."
+    assert interaction.shown_answer == with_note(
+        "A draft.\n\nPublished.", "No restarts on Sundays."
     )
 
 

@@ -6,7 +6,7 @@ from google.genai import types
 
 from acc_ace.core.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm
-from tests.pipeline.desk import Desk, whole, with_note
+from tests.pipeline.desk import Desk, whole
 
 BAN = "No restarts during business hours."
 PICTURE = types.Part(inline_data=types.Blob(data=b"\x89PNG", mime_type="image/png"))
@@ -18,7 +18,7 @@ NAMED = [
     pytest.param([FILE], "[application/pdf attached]", id="file"),
     pytest.param(
         [types.Part(text="Here it is."), PICTURE],
-        with_note("Here it is.", BAN) + "\n[image/png attached]",
+        "Here it is.\n[image/png attached]",
         id="both",
     ),
 ]

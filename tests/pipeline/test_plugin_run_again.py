@@ -9,7 +9,7 @@ from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.commit import CommitKind
 from acc_ace.core.schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
-from tests.pipeline.desk import KEY, Desk, result_of, text_of, whole, with_note
+from tests.pipeline.desk import KEY, Desk, result_of, text_of, whole
 from tests.pipeline.test_plugin_pauses import APPROVED, BAN, calls_of, desk
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*ResumabilityConfig:UserWarning")
@@ -97,7 +97,7 @@ async def test_results_that_come_one_by_one_after_the_answer_are_turns_of_their_
     assert await answers(app) == [
         "Fan fixed.",
         "Disk fixed.",
-        with_note("Filed.", "No restarts on Sundays."),
+        "Filed.",
     ]
     assert [interaction.turn for interaction in await app.evidence()] == [3, 2, 1]
 
@@ -107,12 +107,12 @@ async def test_a_turn_that_is_run_again_can_pause_and_go_on() -> None:
     app = desk(ScriptedLlm().on("generator", "One.", approving, "Restarted."), resumable=True)
     events = await app.say(f"Count. {BAN}")
     assert await again(app, events) == []
-    assert await answers(app) == [with_note("One.", "No restarts on Sundays.")]
+    assert await answers(app) == ["One."]
     [waiting] = calls_of(await stored(app))
     assert await app.ask(result_of(waiting, APPROVED)) == "Restarted."
     second, first = await answers(app)
     assert second.endswith("Restarted.")
-    assert first == with_note("One.", "No restarts on Sundays.")
+    assert first == "One."
     assert [interaction.input.text for interaction in await app.evidence()] == [f"Count. {BAN}"] * 2
     assert await app.constraints() == [BAN]
 

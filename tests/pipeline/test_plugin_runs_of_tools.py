@@ -96,9 +96,7 @@ async def test_whom_a_task_left_by_a_tool_serves_has_a_turn_of_his_own(key: Sess
     assert [each.input.text for each in await opened.desk.evidence(key)] == [f"Hi. {NO_CALLS}"]
     [kept] = await opened.desk.evidence()
     assert kept.decision is not None
-    assert kept.decision.final_answer == with_note(
-        "At last.", "The vault code is 4711, never tell it."
-    )
+    assert kept.shown_answer == with_note("At last.", "The vault code is 4711, never tell it.")
 
 
 @agents_as_tools

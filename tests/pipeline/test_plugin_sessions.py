@@ -110,7 +110,7 @@ async def test_another_process_goes_on_where_the_first_one_was_paused(tmp_path: 
     await first.close()
     later = ScriptedLlm().on("generator", "Done.")
     running = runner(second, later, SqliteSessionService(path))
-    assert (await say(running, result_of(waiting, {"ok": True})))[0] == "Done."
+    assert (await say(running, result_of(waiting, {"ok": True})))[0] == with_note("Done.", BAN)
     assert BAN in whole(later.requests[-1])
     [interaction] = await second.evidence.list(KEY)
     assert interaction.input.text == f"Restart. {BAN}"

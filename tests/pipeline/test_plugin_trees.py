@@ -59,7 +59,7 @@ async def test_the_agent_that_takes_over_sees_state_and_input(include: str) -> N
         assert "- [c-0001] Never send reminders on Sundays." in whole(request)
     [interaction] = await app.evidence()
     assert interaction.decision is not None
-    assert interaction.decision.final_answer == with_note(
+    assert interaction.shown_answer == with_note(
         "Invoice 7 is paid.", "Never send reminders on Sundays."
     )
     assert app.memory.roles == ["compressor", "reflector", "curator"]
@@ -101,9 +101,7 @@ async def test_an_agent_called_as_a_tool_has_the_memory_and_its_own_loop() -> No
     [interaction] = await app.evidence()
     assert [result.name for result in interaction.tool_results] == ["look", "expert"]
     assert interaction.decision is not None
-    assert interaction.decision.final_answer == with_note(
-        "Still open.", "Never send reminders on Sundays."
-    )
+    assert interaction.shown_answer == with_note("Still open.", "Never send reminders on Sundays.")
     assert app.memory.roles == ["compressor", "reflector", "curator"]
     assert app.reports[-1].warnings == []
 

@@ -88,7 +88,8 @@ def _report(key: SessionKey, entry: JournalEntry, turn: Interaction, limits: Lim
     return TurnReport(
         turn=turn.turn,
         input=turn.input.text,
-        answer=decision.final_answer if decision else "",
+        answer=turn.shown_answer,
+        notes=turn.notes,
         ccs=state.ccs,
         ccs_diff=entry.diff,
         constraints=reported_constraints(state.pins),

@@ -46,7 +46,7 @@ def ends_with_answer(whole: PastTurn, turn: Interaction) -> bool:
 
 
 def _end(messages: Sequence[Utterance], turn: Interaction) -> int | None:
-    answer = turn.decision.final_answer.strip() if turn.decision else ""
+    answer = turn.answer.strip()
     for number, part in enumerate(messages, start=1):
         if answer and part.speaker not in {"user", "tool"} and part.text.strip() == answer:
             return number
@@ -54,10 +54,9 @@ def _end(messages: Sequence[Utterance], turn: Interaction) -> int | None:
 
 
 def _of_evidence(turn: Interaction) -> list[Utterance]:
-    answer = turn.decision.final_answer if turn.decision else ""
     return [
         Utterance(speaker="user", text=turn.input.text),
-        Utterance(speaker="agent", text=answer),
+        Utterance(speaker="agent", text=turn.answer),
     ]
 
 

@@ -134,6 +134,7 @@ class TurnLifecycle:
         start = replace(record.start, previous=previous)
         earlier = await self._container.evidence.find(start.key, start.invocation_id)
         record.start = _named(start, earlier)
+        record.notes = tuple(earlier.notes) if earlier else ()
         record.observer.warn(*paused.warnings)
 
     async def recall(self, record: TurnRecord) -> None:

@@ -239,7 +239,7 @@ def _gated(
     start: TurnStart, qualified: Qualification, reply: CompressorReply | None, limits: Limits
 ) -> GateResult:
     x_t, previous, last = start.x_t, start.previous, start.previous_turn
-    answer = last.decision.final_answer if last and last.decision else ""
+    answer = last.shown_answer if last else ""
     return commit(
         previous,
         reply.onto(previous.ccs) if reply else None,

@@ -53,7 +53,8 @@ def interaction_of(
         "playbook_version": record.playbook.version if record.playbook else 0,
         "models": record.observer.models,
         "prompt_hashes": dict(prompt_hashes),
-        "notes": list(record.notes) if outcome is Outcome.ANSWERED else [],
+        "notes": list(record.notes),
+        "notes_apart": record.notes_apart,
         "feedback": start.feedback,
         "idempotency_key": start.idempotency_key,
     }

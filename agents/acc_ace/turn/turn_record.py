@@ -20,6 +20,7 @@ from acc_ace.core.schemas.interaction import (
     ToolResult,
     TurnInput,
 )
+from acc_ace.core.schemas.notes import below
 from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.core.schemas.qualification import Qualification, QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback, Judgement, Reflection
@@ -153,7 +154,9 @@ class TurnRecord:
     entry: JournalEntry | None = None
     """The prepared CCS_t; the turn's commit writes it."""
     notes: tuple[str, ...] = ()
-    """Remarks about rules, appended to the answer."""
+    """Remarks about rules, shown below the answer."""
+    notes_apart: bool = False
+    """Whether they stand beside the answer alone: a program reads it, or the caller shows them."""
     tools: ToolUse = field(default_factory=ToolUse)
     decision: GeneratorOutput | None = None
     """The answer."""
@@ -198,6 +201,11 @@ class TurnRecord:
     def lessons(self) -> Playbook:
         """The playbook. Raises LookupError before the turn is opened."""
         return require(self.playbook, "playbook", "turn").playbook
+
+    @property
+    def shown_notes(self) -> str:
+        """What stands below the answer; '' for nothing."""
+        return "" if self.notes_apart else below(self.notes)
 
     @property
     def answered(self) -> bool:

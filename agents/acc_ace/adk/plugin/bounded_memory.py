@@ -30,6 +30,7 @@ from acc_ace.adk.model_calls import count_failure, note_request
 from acc_ace.adk.plugin.model_request import bound_results, can_take, find_cache, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
+from acc_ace.adk.plugin.run_notes import NotesMode
 from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.stages.answer_events import answer_metadata
 from acc_ace.adk.stages.stage import projection
@@ -67,6 +68,7 @@ class BoundedMemoryPlugin(BasePlugin):
         models: Mapping[Role, BaseLlm] | None = None,
         listener: Listener | None = None,
         guard: GuardMode | None = None,
+        notes: NotesMode = "answer",
         search_evidence: bool = True,
         root: BaseNode | None = None,
         name: str = "bounded_memory",
@@ -78,7 +80,9 @@ class BoundedMemoryPlugin(BasePlugin):
 
         `listener` receives the events of a turn as they happen; the last one is TurnDone with the
         report, or TurnPaused with the calls that wait. `guard` is the mode for tool calls that
-        break a rule, ACC_ACE_GUARD by default. With `search_evidence`, agents that can call
+        break a rule, ACC_ACE_GUARD by default. `notes` says where the notes on rules go: below the
+        last answer of a run, or into `custom_metadata` alone, as they always do where a program or
+        another agent reads the answer. With `search_evidence`, agents that can call
         functions get a tool of this name, which searches memory. Raises ConfigError or StoreError.
         """
         super().__init__(name=name)
@@ -96,6 +100,7 @@ class BoundedMemoryPlugin(BasePlugin):
             self._memory,
             prompt_hashes={**self._memory.prompt_digests, "memory": self._prompt.digest},
             listener=listener,
+            notes=notes,
             wake=self._maintenance.wake,
         )
         self._search = self._search_tool() if search_evidence else None
@@ -142,9 +147,10 @@ class BoundedMemoryPlugin(BasePlugin):
     ) -> types.Content | None:
         """Show the whole session to the callbacks that run after the root agent."""
         turn = self._turns.find(callback_context)
-        if turn is not None and _is_root(turn, agent, callback_context):
-            turn.runs[turn.name].show()
-        return None
+        if turn is None or not _is_root(turn, agent, callback_context):
+            return None
+        turn.runs[turn.name].show()
+        return await turn.notes.at_end(self, agent, callback_context)
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
@@ -254,9 +260,12 @@ class BoundedMemoryPlugin(BasePlugin):
         # Attach our state to an event of the run: plugins cannot emit events.
         event.actions.state_delta.update(turn.unsaved)
         turn.unsaved = {}
-        _add_notes(turn, event)
+        if turn.notes.is_own(event):
+            return None
         turn.run_answer.take(event)
         if event.is_final_response() and event.content is not None:
+            turn.notes.take(event)
+            turn.record.notes_apart = turn.notes.are_apart
             _label(turn, event)
             await self._turns.answer(turn, event)
         return None
@@ -298,18 +307,6 @@ def _protect(turn: OpenTurn, event: Event) -> None:
         del event.actions.state_delta[key]
         turn.record.observer.warn(f"an agent or tool wrote session.state['{key}']; it was restored")
         turn.unsaved = {**projection(turn.record), **turn.unsaved}
-
-
-def _add_notes(turn: OpenTurn, event: Event) -> None:
-    """Append the notes on rules to the first final answer, unless that is JSON."""
-    text = "".join(part.text or "" for part in (event.content.parts or [] if event.content else []))
-    notes = turn.record.notes
-    if turn.has_notes or not (notes and event.is_final_response() and text.strip()):
-        return
-    turn.has_notes = True
-    if event.content is not None and not text.lstrip().startswith(("{", "[")):
-        below = types.Part(text="\n\n" + "\n".join(notes))
-        event.content.parts = [*(event.content.parts or []), below]
 
 
 def _label(turn: OpenTurn, event: Event) -> None:

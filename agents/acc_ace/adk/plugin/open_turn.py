@@ -13,6 +13,7 @@ from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 
 from acc_ace.adk.plugin.model_request import Transcript
+from acc_ace.adk.plugin.run_notes import RunNotes
 from acc_ace.adk.stages.answer_events import RunAnswer
 from acc_ace.adk.stages.stage import State
 from acc_ace.core.schemas.base import SessionKey
@@ -43,6 +44,7 @@ class OpenTurn:
     ctx: InvocationContext
     record: TurnRecord
     run_answer: RunAnswer
+    notes: RunNotes
     runs: dict[RunName, Transcript]
     """The runs that belong to the turn, each with what its agents must not see."""
     asked: dict[str, str] = field(default_factory=dict)
@@ -51,8 +53,6 @@ class OpenTurn:
     """Keys of session.state that the next event of the run will persist."""
     drivers: "set[asyncio.Task[Any]]" = field(default_factory=set)
     """The tasks that have consumed events of the run; usually one."""
-    has_notes: bool = False
-    """Whether an answer of the run has the notes on rules below it."""
     committed: str | None = None
     """The last committed answer."""
     closing: "asyncio.Task[None] | None" = None

@@ -13,16 +13,17 @@ from google.adk.events import Event
 from acc_ace.adk.memory_view import shown_bullets
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.plugin.open_turn import OpenTurn, RunName, run_name, used_bullets
+from acc_ace.adk.plugin.run_notes import NotesMode, RunNotes
 from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.session_turns import SessionTurns
 from acc_ace.adk.sessions.session_services import StoredSessions
-from acc_ace.adk.stages.answer_events import RunAnswer, committed_state
+from acc_ace.adk.stages.answer_events import RunAnswer, committed_state, is_streaming
 from acc_ace.adk.turn_report import learning_failed
 from acc_ace.adk.user_content import session_key, state_event
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.report import Answer, TurnPaused
+from acc_ace.core.schemas.report import Answer, AnswerChunk, TurnPaused
 from acc_ace.errors import AccAceError, MemoryBypassedError
 from acc_ace.models.names import note_on
 from acc_ace.turn.observer import Listener
@@ -38,11 +39,12 @@ class Turns:
         *,
         prompt_hashes: dict[str, str],
         listener: Listener | None,
+        notes: NotesMode,
         wake: Callable[[str], None],
     ) -> None:
         """`wake` starts the due work of an app, after each of its turns."""
         self._container, self._memory, self._wake = container, memory, wake
-        self._prompt_hashes, self._listener = prompt_hashes, listener
+        self._prompt_hashes, self._listener, self._notes = prompt_hashes, listener, notes
         self._sessions = SessionTurns(container)
         self.records = self._sessions.records
         """What callers ask of the turns that they run."""
@@ -93,7 +95,9 @@ class Turns:
         await self.take(ctx)
         marks = not isinstance(ctx.session_service, StoredSessions)
         record = await self._sessions.begin(ctx, listener=self._listener, marks_playbook=marks)
-        turn = OpenTurn(ctx, record, RunAnswer(record), {run_name(ctx): Transcript(ctx)})
+        # A program reads the answers of a run that a tool starts.
+        notes = RunNotes(ctx, record, "metadata" if self._is_called(ctx) else self._notes)
+        turn = OpenTurn(ctx, record, RunAnswer(record), notes, {run_name(ctx): Transcript(ctx)})
         try:
             turn.unsaved = await self._memory.open(turn)
         except BaseException:
@@ -209,7 +213,10 @@ class Turns:
             )
             return
         model = record.observer.models.get("generator", "")
-        record.observer.emit(Answer(text=answer, model=model, note=note_on(model)))
+        if record.shown_notes and is_streaming(turn.ctx):
+            record.observer.emit(AnswerChunk(text=record.shown_notes))
+        text = answer + record.shown_notes
+        record.observer.emit(Answer(text=text, model=model, note=note_on(model)))
 
     async def _commit(self, turn: OpenTurn, answer: str | None, event: Event) -> None:
         record = turn.record
@@ -245,11 +252,16 @@ class Turns:
         task that serves other users. ADK's AgentTool keeps app and user, and has its own session
         service.
         """
+        outer = self._calling.get() if self._is_called(ctx) else None
+        return outer is not None and ctx.session_service is not outer.ctx.session_service
+
+    def _is_called(self, ctx: InvocationContext) -> bool:
+        """Whether a tool of an open turn runs an agent for the user of that turn."""
         outer = self._calling.get()
-        if outer is None or outer.closing is not None or asyncio.current_task() in outer.drivers:
+        if outer is None or outer.closing is not None:
             return False
         same = session_key(ctx).tenant == outer.record.key.tenant
-        return same and ctx.session_service is not outer.ctx.session_service
+        return same and asyncio.current_task() not in outer.drivers
 
     def _leave(self, turn: OpenTurn, name: RunName) -> None:
         turn.runs.pop(name, None)

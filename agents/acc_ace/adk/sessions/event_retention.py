@@ -26,6 +26,7 @@ from acc_ace.adk.sessions.event_rows import (
 )
 from acc_ace.adk.sessions.stored_state import own_changes, read_base
 from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.notes import without_notes
 from acc_ace.core.schemas.session import PastTurn, Utterance
 from acc_ace.errors import AccAceError
 from acc_ace.storage.sql_rows import Rows
@@ -114,9 +115,12 @@ def _past_turn(name: str, events: Sequence[Event]) -> PastTurn:
 def _utterances(event: Event) -> list[Utterance]:
     parts = (event.content.parts if event.content else None) or []
     utterances: list[Utterance] = []
+    notes = (event.custom_metadata or {}).get("acc_ace", {}).get("notes", ())
     for part in parts:
         if part.text and not part.thought:
-            utterances.append(Utterance(speaker=event.author, text=part.text))
+            # The notes are no words of the agent.
+            if text := without_notes(part.text, notes):
+                utterances.append(Utterance(speaker=event.author, text=text))
         elif part.function_call is not None:
             call = part.function_call.model_dump_json(include={"name", "args"}, exclude_none=True)
             utterances.append(Utterance(speaker=event.author, text=f"called {call}"))

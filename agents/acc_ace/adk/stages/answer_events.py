@@ -8,6 +8,7 @@ passed on unchanged.
 from bisect import bisect_left
 
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.run_config import StreamingMode
 from google.adk.events import Event, EventActions
 from google.genai import types
 from pydantic_core import from_json
@@ -137,7 +138,9 @@ class RunAnswer:
         return ""
 
     def _take_chunk(self, event: Event) -> str:
-        text = _shown(event.content) if self._stream is None else self._stream.feed(_text(event))
+        text = (
+            shown_text(event.content) if self._stream is None else self._stream.feed(_text(event))
+        )
         if text:
             self._record.observer.emit(AnswerChunk(text=text))
         return text
@@ -162,7 +165,7 @@ class RunAnswer:
             self._pending.pop(response.id or "", None)
 
     def _take_answer(self, event: Event) -> None:
-        if text := _shown(event.content) if self._stream is None else _text(event):
+        if text := shown_text(event.content) if self._stream is None else _text(event):
             self._texts.append(text)
             self._spoke_last = self._stream is None
         elif event.actions.skip_summarization:
@@ -170,7 +173,7 @@ class RunAnswer:
             self._output = "\n".join(result_text(result.response) for result in results)
 
 
-def _shown(content: types.Content | None) -> str:
+def shown_text(content: types.Content | None) -> str:
     """What a content shows without the model's thoughts: its text, and what is attached."""
     parts = [part for part in (content.parts if content else None) or [] if not part.thought]
     text = "".join(part.text for part in parts if part.text)
@@ -213,15 +216,44 @@ def shown_event(event: Event, fresh: str) -> Event | None:
 def answer_event(
     ctx: InvocationContext, author: str, record: TurnRecord, output: GeneratorOutput, note: str
 ) -> Event:
-    """The one content event of a turn; its metadata says what the answer is based on."""
+    """The one content event of a turn, with the notes on rules below the answer.
+
+    Its metadata says what the answer is based on.
+    """
+    text = output.final_answer + record.shown_notes
     return Event(
         invocation_id=ctx.invocation_id,
         author=author,
         branch=ctx.branch,
-        content=types.Content(role="model", parts=[types.Part(text=output.final_answer)]),
+        content=types.Content(role="model", parts=[types.Part(text=text)]),
         actions=EventActions(state_delta=committed_state(record)),
         custom_metadata={"acc_ace": answer_metadata(record, output, note)},
     )
+
+
+def notes_chunk(ctx: InvocationContext, answer: Event, record: TurnRecord) -> Event | None:
+    """The notes as the last chunk of a streamed answer; None without notes or a stream."""
+    if not record.shown_notes or not is_streaming(ctx):
+        return None
+    content = types.Content(role="model", parts=[types.Part(text=record.shown_notes)])
+    return Event(
+        invocation_id=ctx.invocation_id,
+        author=answer.author,
+        branch=ctx.branch,
+        content=content,
+        partial=True,
+    )
+
+
+def is_streaming(ctx: InvocationContext) -> bool:
+    """Whether the caller of a run reads answers as they grow."""
+    return ctx.run_config is not None and ctx.run_config.streaming_mode == StreamingMode.SSE
+
+
+def is_remote(ctx: InvocationContext) -> bool:
+    """Whether another agent asks, over A2A."""
+    given = (ctx.run_config and ctx.run_config.custom_metadata) or {}
+    return "a2a_metadata" in given or ctx.session.user_id.startswith("A2A_USER_")
 
 
 def committed_state(record: TurnRecord) -> dict[str, object]:
@@ -239,6 +271,7 @@ def answer_metadata(
         "ccs_version": record.entry.state.version if record.entry else 0,
         "playbook_version": record.playbook.version if record.playbook else 0,
         "bullet_ids": output.bullet_ids if output else [],
+        "notes": list(record.notes),
         "warnings": list(record.observer.warnings),
     }
 

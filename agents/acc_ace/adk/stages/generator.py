@@ -20,6 +20,8 @@ from acc_ace.adk.stages.answer_events import (
     RunAnswer,
     answer_event,
     committed_state,
+    is_remote,
+    notes_chunk,
     read_output,
     shown_event,
 )
@@ -116,6 +118,8 @@ class Generator(BaseAgent):
             decision, event, news = self._ending(ctx, record, run, output, use.model)
             # Before the event that shows it to the user.
             await self._lifecycle.commit(record, decision, prompt_hashes=self._digests, ahead=event)
+        if chunk := notes_chunk(ctx, event, record):
+            yield chunk
         yield event
         record.observer.emit(news)
 
@@ -131,9 +135,12 @@ class Generator(BaseAgent):
         if run.waits or isinstance(output, str):
             paused = TurnPaused(session=record.key.session, calls=run.waiting)
             return None, state_event(ctx, self.name, committed_state(record)), paused
-        output, note = _with_notes(_known_bullets(output, record), record), note_on(model)
+        output, note = _known_bullets(output, record), note_on(model)
         hand_on(ctx, keys.GENERATOR_OUTPUT, output)
-        news = Answer(text=output.final_answer, model=model, note=note)
+        record.notes_apart = is_remote(ctx)
+        if record.shown_notes:
+            record.observer.emit(AnswerChunk(text=record.shown_notes))
+        news = Answer(text=output.final_answer + record.shown_notes, model=model, note=note)
         return output, answer_event(ctx, self.name, record, output, note), news
 
 
@@ -150,15 +157,6 @@ def _unanswered(ctx: InvocationContext, record: TurnRecord, complaint: str) -> A
             "send a message to continue"
         )
     return ModelOutputError(f"generator: no usable answer ({complaint})")
-
-
-def _with_notes(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
-    """The output with the notes on rules below the answer, streamed like the answer."""
-    if not record.notes:
-        return output
-    below = "\n\n" + "\n".join(record.notes)
-    record.observer.emit(AnswerChunk(text=below))
-    return output.model_copy(update={"final_answer": output.final_answer + below})
 
 
 def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:

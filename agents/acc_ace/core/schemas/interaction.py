@@ -9,6 +9,7 @@ from typing import Any, Self
 from pydantic import Field
 
 from acc_ace.core.schemas.base import Authority, ReplyValue, StoredValue, Value
+from acc_ace.core.schemas.notes import below, without_notes
 from acc_ace.core.schemas.reflection import Feedback, Judgement
 
 
@@ -151,7 +152,10 @@ class Interaction(StoredValue):
         description="Tool calls that were checked against the rules, in their order.",
     )
     notes: list[str] = Field(
-        default_factory=list, exclude_if=not_, description="Remarks about rules below the answer."
+        default_factory=list, exclude_if=not_, description="Remarks about rules, by code."
+    )
+    notes_apart: bool = Field(
+        default=False, exclude_if=not_, description="Whether they were not below the answer."
     )
     feedback: tuple[Feedback, ...] = Field(
         default=(), exclude_if=not_, description="Feedback on the answer, oldest first."
@@ -168,6 +172,18 @@ class Interaction(StoredValue):
         description="Estimated tokens of the transcript through this turn.",
     )
     created_at: datetime
+
+    @property
+    def answer(self) -> str:
+        """What the agent said, without the notes; '' without an answer."""
+        return without_notes(self.decision.final_answer if self.decision else "", self.notes)
+
+    @property
+    def shown_answer(self) -> str:
+        """The answer as it was shown: with the notes below it, unless they went apart."""
+        if self.notes_apart:
+            return self.decision.final_answer if self.decision else ""
+        return self.answer + below(self.notes) if self.decision else ""
 
     def with_feedback_learned(self, feedback_id: str = "") -> Self:
         """The turn with feedback marked as learnt: of this id, or all that came with the turn."""

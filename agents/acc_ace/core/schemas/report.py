@@ -155,6 +155,7 @@ class TurnReport(Value):
     turn: int
     input: str
     answer: str
+    """As shown: with the notes below it, unless they went to its metadata alone."""
     ccs: CompressedCognitiveState
     ccs_diff: CcsDiff
     constraints: list[ReportedConstraint]
@@ -176,6 +177,10 @@ class TurnReport(Value):
     )
     questions: list[ReportedQuestion] = Field(
         default_factory=list, description="Open questions about rules and goal, oldest first."
+    )
+    notes: list[str] = Field(
+        default_factory=list,
+        description="Rules made and changed, what waits, what was not kept: lines by code.",
     )
     session: str = ""
     ccs_version: int = 0

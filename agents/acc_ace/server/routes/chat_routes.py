@@ -115,8 +115,7 @@ class TurnView(BaseModel):
     @classmethod
     def of(cls, turn: Interaction, cost: CostOfTurn | None) -> Self:
         """The public view of a turn as it was kept."""
-        text, notes = turn.input, "\n\n" + "\n".join(turn.notes)
-        answer = turn.decision.final_answer if turn.decision else ""
+        text = turn.input
         return cls(
             id=turn.invocation_id,
             turn=turn.turn,
@@ -127,7 +126,7 @@ class TurnView(BaseModel):
                 authority=text.authority,
                 attachments=[_cut(given.source, TOOL_CHARS) for given in text.attachments],
             ),
-            answer=_cut(answer.removesuffix(notes), TEXT_CHARS),
+            answer=_cut(turn.answer, TEXT_CHARS),
             notes=turn.notes,
             tools=_tools(turn),
             guarded=turn.guarded,
