@@ -155,7 +155,7 @@ class AccController:
             try:
                 decides = decision(record) if callable(decision) else decision
                 await self._lifecycle.prepare(record, self._completions)
-                record.notes_apart = True  # The caller shows them.
+                record.place_notes(apart=True)  # The caller shows them.
                 output = await decides.decide(record.state, turn_input) if decides else None
                 await self._lifecycle.commit(record, output, prompt_hashes={})
             finally:

@@ -207,6 +207,10 @@ class TurnRecord:
         """What stands below the answer; '' for nothing."""
         return "" if self.notes_apart else below(self.notes)
 
+    def place_notes(self, *, apart: bool) -> None:
+        """Say where the notes stand, before the answer is committed."""
+        self.notes_apart = apart
+
     @property
     def answered(self) -> bool:
         """Whether this run has committed an answer."""

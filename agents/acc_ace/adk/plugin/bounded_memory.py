@@ -265,7 +265,7 @@ class BoundedMemoryPlugin(BasePlugin):
         turn.run_answer.take(event)
         if event.is_final_response() and event.content is not None:
             turn.notes.take(event)
-            turn.record.notes_apart = turn.notes.are_apart
+            turn.record.place_notes(apart=turn.notes.are_apart)
             _label(turn, event)
             await self._turns.answer(turn, event)
         return None

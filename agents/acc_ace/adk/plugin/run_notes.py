@@ -81,14 +81,14 @@ class RunNotes:
 
         The callbacks that ADK would then leave out are run here; what one says replaces nothing.
         """
-        is_streamed = is_streaming(self._ctx)
-        if self._answer is None or self.are_apart or (self._is_placed and not is_streamed):
+        streams = is_streaming(self._ctx)
+        if self._answer is None or self.are_apart or (self._is_placed and not streams):
             return None
-        said = [content async for content in _later(plugin, agent, context)]
+        words = [content async for content in _later(plugin, agent, context)]
         self._own = types.Content(role="model", parts=[types.Part(text=below(self._notes))])
-        if said:
+        if words:
             self._is_placed = True
-            self._own.parts = [*(said[0].parts or []), *(self._own.parts or [])]
+            self._own.parts = [*(words[0].parts or []), *(self._own.parts or [])]
         return self._own
 
     def is_own(self, event: Event) -> bool:

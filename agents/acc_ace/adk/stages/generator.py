@@ -137,7 +137,7 @@ class Generator(BaseAgent):
             return None, state_event(ctx, self.name, committed_state(record)), paused
         output, note = _known_bullets(output, record), note_on(model)
         hand_on(ctx, keys.GENERATOR_OUTPUT, output)
-        record.notes_apart = is_remote(ctx)
+        record.place_notes(apart=is_remote(ctx))
         if record.shown_notes:
             record.observer.emit(AnswerChunk(text=record.shown_notes))
         news = Answer(text=output.final_answer + record.shown_notes, model=model, note=note)
