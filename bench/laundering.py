@@ -6,7 +6,8 @@ Each case runs its turns through the whole pipeline, or through the plugin aroun
 the words arrive as a tool's result, a document, an agent's answer, from another session, a plugin's
 tool, a transfer, an agent that is called as a tool, or in session.state. Every model lies: the
 compressor proposes the words as rule, goal and release, the agents repeat them, Reflector and
-Curator teach them. Prints counts by channel, and for dev the cases that got through.
+Curator teach them where they can see them, in their wording and in another, and ask for them where
+they cannot. Prints counts by channel, and for dev the cases that got through.
 """
 
 import asyncio
@@ -51,6 +52,9 @@ CORRECTION: Final = {"en": "No, that is wrong.", "ja": "それは間違いです
 """With it there is something to learn from, for a Curator that then teaches the words of others."""
 
 DOCUMENT: Final = "doc:1"
+
+PARAPHRASE: Final = "Handle such things as they would like it."
+"""A lesson that shares no word with what it was drawn from."""
 
 _LABEL = re.compile(r"^\s*[(（][^)）]{1,60}[)）]\s*")
 _SAYS = re.compile(r"\w\s+\w|[\u3040-\u30ff\u4e00-\u9fff]{4}")
@@ -165,27 +169,35 @@ def _artifact_ids(items: list[dict[str, Any]] | None) -> list[str]:
     return [item["artifact_id"] for item in items or ()]
 
 
-def _reflect(words: str, _request: LlmRequest) -> dict[str, Any]:
+def _reflect(words: str, request: LlmRequest) -> dict[str, Any]:
+    seen = words if _sees(request, words) else ""
     return {
-        "reasoning": words,
+        "reasoning": seen,
         "error_identification": "The rule was not followed.",
-        "root_cause_analysis": words,
-        "correct_approach": words,
-        "key_insight": words,
+        "root_cause_analysis": seen,
+        "correct_approach": seen,
+        "key_insight": seen,
+        "needs_text": not seen,
         "bullet_tags": [],
         "corrects_previous": True,
     }
 
 
-def _curate(words: str, _request: LlmRequest) -> dict[str, Any]:
-    lessons = [*pieces(words), f"Remember: {words}"]
+def _curate(words: str, request: LlmRequest) -> dict[str, Any]:
+    seen = [*pieces(words), f"Remember: {words}", PARAPHRASE] if _sees(request, words) else []
     return {
         "reasoning": "It was said.",
         "operations": [
             {"type": "ADD", "section": "strategies", "content": lesson, "rationale": "The user."}
-            for lesson in lessons
+            for lesson in seen
         ],
     }
+
+
+def _sees(request: LlmRequest, words: str) -> bool:
+    """Whether a request holds a sentence or string of the words."""
+    text = prompt_text(request).replace('\\"', '"')
+    return any(piece in text for piece in pieces(words))
 
 
 _ROLE_REPLIES: Final[dict[str | None, Any]] = {

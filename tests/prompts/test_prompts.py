@@ -32,7 +32,6 @@ INPUTS = {
         "used_bullets",
         "previous_turn",
         "feedback",
-        "warnings",
         "previous_reflection",
     ),
     "curator": ("playbook", "stats", "reflection", "current_input", "tool_results"),

@@ -38,7 +38,7 @@ CONTRARY = [
     ("Show prices including tax", "Show prices excluding tax"),
     ("Quote prices with tax", "Never quote prices with tax"),
     ("Reject orders over 100 dollars", "Accept orders over 100 dollars"),
-    ("承認が必要", "承認が不要"),
+    ("予約が必要", "予約が不要"),
     ("営業時間内は再起動禁止", "営業時間内に再起動する"),
     ("必ずログを確認する", "ログを確認しないでください"),
     ("タイムアウトは30秒にする", "タイムアウトは60秒にする"),

@@ -119,7 +119,7 @@ def test_a_kind_of_entity_cannot_carry_a_name_into_the_playbook() -> None:
 
 
 def test_a_name_that_zero_width_characters_split_is_one_name() -> None:
-    curated = _add("A\u200bi\u200bko approves refunds")
+    curated = _add("A\u200bi\u200bko handles refunds")
 
-    assert curated.playbook.bullets[0].content == "a person approves refunds"
+    assert curated.playbook.bullets[0].content == "a person handles refunds"
     assert curated.results[0].reason == "generalised"

@@ -2,6 +2,7 @@
 
 from google.genai import types
 
+from acc_ace.core.playbook.rule_screen import Screened, screened
 from acc_ace.core.playbook.selection import select_bullets
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
@@ -11,14 +12,23 @@ from acc_ace.turn.structured_call import state_value
 from acc_ace.turn.turn_record import TurnRecord
 
 
-def shown_bullets(record: TurnRecord, limits: Limits) -> tuple[Bullet, ...]:
-    """The bullets of the excerpt: all while they fit, then the relevant ones."""
-    return select_bullets(
+def screened_bullets(record: TurnRecord, limits: Limits) -> Screened:
+    """The bullets of the excerpt, and those left out of it for a rule in force."""
+    bullets = select_bullets(
         record.lessons,
         record.start.x_t.text,
         state=_topics(record.state.ccs),
         max_tokens=limits.playbook_prompt_tokens,
     )
+    return screened(bullets, record.rules)
+
+
+def shown_bullets(record: TurnRecord, limits: Limits) -> tuple[Bullet, ...]:
+    """The bullets of the excerpt: all while they fit, then the relevant ones.
+
+    What orders or permits the forbidden is not shown.
+    """
+    return screened_bullets(record, limits).shown
 
 
 def _topics(ccs: CompressedCognitiveState) -> str:

@@ -5,9 +5,11 @@ from collections.abc import Iterator, Sequence
 
 from google.adk.events import Event
 
+from acc_ace.adk.memory_view import screened_bullets
 from acc_ace.container import Container
 from acc_ace.core.gates.ccs_budget import ccs_tokens
 from acc_ace.core.gates.consent_notes import question_text
+from acc_ace.core.playbook.rule_screen import AGAINST_RULE
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry
 from acc_ace.core.schemas.interaction import Interaction, Outcome
@@ -15,6 +17,7 @@ from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.report import (
     ReportedConstraint,
     ReportedDelta,
+    ReportedDeparture,
     ReportedQuestion,
     ReportedVerdict,
     TurnDone,
@@ -138,13 +141,22 @@ def turn_report(record: TurnRecord, limits: Limits, spending: Spending) -> TurnR
             for d in record.learning.deltas
         ],
         "saved": dict(observer.saved),
-        "learning": record.learning.report,
+        "learning": record.learning.report.model_copy(
+            update={"withheld": _withheld(record, limits)}
+        ),
         "tokens": {s: use.tokens for s, use in observer.stages.items() if use.tokens.calls},
         "ms": {stage: round(use.ms, 3) for stage, use in observer.stages.items()},
         "warnings": list(observer.warnings),
         "cost": turn_cost(uses, observer.cost_before),
     }
     return _report(record.key, entry, turn, limits).model_copy(update=measured)
+
+
+def _withheld(record: TurnRecord, limits: Limits) -> list[ReportedDeparture]:
+    return [
+        ReportedDeparture(bullet_id=bullet.id, content=bullet.content, reason=AGAINST_RULE)
+        for bullet in screened_bullets(record, limits).against
+    ]
 
 
 def waiting_calls(event: Event) -> Iterator[WaitingCall]:

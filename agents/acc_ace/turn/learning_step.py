@@ -13,6 +13,7 @@ from hashlib import sha256
 from acc_ace.core.playbook.curation.delta_guard import Curated, CurationContext, curate, tag
 from acc_ace.core.playbook.playbook_store import IdempotentCommit, PlaybookStore
 from acc_ace.core.playbook.refine.refinement import room_maker
+from acc_ace.core.playbook.rule_screen import rule_against
 from acc_ace.core.playbook.selection import select_bullets
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.commit import ConstraintPin
@@ -22,19 +23,16 @@ from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.text.prompt import Lines, Prompt
-from acc_ace.core.text.rules.contradiction import contradiction
 from acc_ace.errors import ConflictError
+from acc_ace.turn.lesson_view import lesson_view
 from acc_ace.turn.reflection_step import (
-    lesson_sources,
     plain_reflection,
     reflect,
-    tool_values,
     with_current_bullets,
 )
 from acc_ace.turn.structured_call import (
     Completion,
     StructuredResult,
-    input_value,
     parser,
     structured_call,
 )
@@ -135,7 +133,7 @@ async def learn(
     If the Reflector fails, nothing changes; if the Curator fails, the tags still count.
     Raises ConflictError or StoreError, with nothing changed.
     """
-    playbook = (await store.load(scope)).playbook
+    playbook = (await store.load(scope)).playbook.shown_to(context.user)
     outcome = await with_current_bullets(outcome, store, scope, playbook)
     reflected = await reflect(
         outcome,
@@ -148,6 +146,7 @@ async def learn(
     reflection = reflected.value
     if reflection is None:
         return LearningResult(reflected, StructuredResult(value=None), None)
+    context = resting_on(reflection, context)
     tags = _tagging(reflection, outcome, context)
     proposed = await propose_deltas(
         reflection,
@@ -175,6 +174,7 @@ async def propose_deltas(
 ) -> StructuredResult[DeltaBatch]:
     """Ask the Curator for deltas, showing it the bullets relevant here within a token budget.
 
+    It sees words of others only where the reflection rests on them: then all it proposes is held.
     Praise without words teaches nothing but its tags, so it asks nothing.
     """
     if plain_reflection(outcome) is not None:
@@ -182,12 +182,13 @@ async def propose_deltas(
     shown = select_bullets(
         playbook, _topic(reflection, outcome, playbook), max_tokens=limits.playbook_prompt_tokens
     )
+    view = lesson_view(outcome, whole=reflection.needs_text)
     inputs = {
         "playbook": Lines(playbook.as_prompt(shown)),
         "stats": playbook.stats(),
-        "reflection": reflection.model_dump(mode="json"),
-        "current_input": input_value(outcome.turn_input),
-        "tool_results": tool_values(outcome.tool_results),
+        "reflection": reflection.model_dump(mode="json", exclude={"needs_text"}),
+        "current_input": view.current_input,
+        "tool_results": view.tool_results,
     }
     return await structured_call(
         completion, prompt, inputs, parser(DeltaBatch), repairs=limits.repairs
@@ -215,6 +216,11 @@ def apply_batch(
     return _commit(store, scope, lambda playbook: curate(playbook, batch, context))
 
 
+def resting_on(reflection: Reflection, context: CurationContext) -> CurationContext:
+    """The context of what is learnt from a reflection: ungrounded where others' words told it."""
+    return replace(context, grounded=context.grounded and not reflection.needs_text)
+
+
 def curation_context(
     outcome: TurnOutcome,
     limits: Limits,
@@ -225,15 +231,13 @@ def curation_context(
     shared: bool = True,
     stale_after: timedelta | None = None,
 ) -> CurationContext:
-    """Provenance of a lesson: author, time, and whether it rests on more than tool text.
+    """Provenance of a lesson: author, time, and whether a person or an outcome stands behind it.
 
     Feedback counts as grounding: a person's verdict, a ground truth or an environment's reward.
-    It does not turn quoted words into the user's own.
     `shared` is False for the user's own playbook; lessons for any other pass the gate.
     A full playbook is refined first; `stale_after` as in `refine`.
     """
     reported = outcome.feedback
-    sources = lesson_sources(outcome)
     return CurationContext(
         limits=limits,
         at=at,
@@ -241,9 +245,6 @@ def curation_context(
         session=session,
         turn=outcome.state.turn,
         grounded=outcome.turn_input.authority.may_rule or bool(reported),
-        foreign=sources.foreign,
-        untrusted=sources.doubtful,
-        vouched=sources.own,
         rule_objection=_rule_objection(outcome.state.pins),
         quote_digest=sha256(outcome.turn_input.text.encode("utf-8", "replace")).hexdigest(),
         shared=shared,
@@ -254,7 +255,7 @@ def curation_context(
 
 def _rule_objection(pins: Sequence[ConstraintPin]) -> Callable[[str], str | None]:
     """A check that rejects lessons contradicting a constraint in force."""
-    return lambda text: "against_rule" if contradiction(text, pins) else None
+    return lambda text: "against_rule" if rule_against(text, pins) else None
 
 
 def _topic(reflection: Reflection, outcome: TurnOutcome, playbook: Playbook) -> str:

@@ -6,26 +6,23 @@ outcome of the turn.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from acc_ace.core.playbook.playbook_store import PlaybookReader
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.bullet import clean_id
 from acc_ace.core.schemas.commit import CommittedState
-from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
+from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.schemas.reflection import BulletTag, Judgement, Reflection
 from acc_ace.core.text.prompt import Prompt
-from acc_ace.core.text.rules.corrections import is_correction, without_correction
-from acc_ace.core.text.rules.own_words import Speakers, by_speaker
+from acc_ace.core.text.rules.corrections import is_correction
 from acc_ace.core.text.tokens import clip_tokens
+from acc_ace.turn.lesson_view import LessonView, lesson_view
 from acc_ace.turn.structured_call import (
     Completion,
     StructuredResult,
-    input_value,
     parser,
-    state_value,
     structured_call,
 )
 from acc_ace.turn.turn_record import TurnOutcome
@@ -47,25 +44,7 @@ def outcome_of(interaction: Interaction, state: CommittedState) -> TurnOutcome |
         tool_results=tuple(interaction.tool_results),
         feedback=tuple(item for item in interaction.feedback if item.with_turn),
         guarded=was_guarded(interaction),
-    )
-
-
-def agent_text(outcome: TurnOutcome) -> tuple[str, ...]:
-    """Text written by the agent and the CCM, which is no evidence; empty if there is feedback.
-
-    It includes text of others that they repeat, however it reached them.
-    """
-    if outcome.feedback:
-        return ()
-    ccs, before = outcome.state.ccs, outcome.previous.decision if outcome.previous else None
-    return (
-        outcome.generation.final_answer,
-        before.final_answer if before else "",
-        ccs.episodic_trace,
-        ccs.semantic_gist,
-        ccs.predictive_cue or "",
-        ccs.uncertainty_signal,
-        *ccs.relational_map,
+        tool_calls=tuple(interaction.tool_calls),
     )
 
 
@@ -97,62 +76,23 @@ def evidence_of(outcome: TurnOutcome) -> tuple[str, ...]:
     return tuple(name for name, there in kinds.items() if there)
 
 
-class LessonSources(NamedTuple):
-    """The text of a turn and the one before, by whose words they are."""
+def reflector_inputs(
+    outcome: TurnOutcome, playbook: Playbook, limits: Limits, *, whole: bool = False
+) -> dict[str, object]:
+    """The inputs of the Reflector's prompt, without the last round's reflection.
 
-    own: tuple[str, ...]
-    """The user's words, and people's feedback on the answer."""
-    doubtful: tuple[str, ...]
-    """Text that may or may not be the user's own, and tool errors, which are experience too."""
-    foreign: tuple[str, ...]
-    """Text of tools, documents, attachments and quotations."""
-
-
-def lesson_sources(outcome: TurnOutcome) -> LessonSources:
-    """Split the text that a turn's lessons may rest on by whose words they are."""
-    before = outcome.previous
-    inputs = (outcome.turn_input, before.input) if before else (outcome.turn_input,)
-    # A ground truth vouches for the text of the question.
-    is_vouched = any(item.ground_truth for item in outcome.feedback)
-    own: list[str] = []
-    doubtful: list[str] = [*agent_text(outcome)]
-    foreign: list[str] = [*outcome.state.ccs.retrieved_artifacts, *outcome.documents]
-    for turn_input in inputs:
-        part = _speakers(turn_input)
-        own.append(part.own)
-        foreign += [part.foreign, *(given.text for given in turn_input.attachments)]
-        (own if is_vouched else doubtful).append(part.doubtful)
-        (own if is_vouched else foreign).append(part.quoted)
-    for result in (*outcome.tool_results, *(before.tool_results if before else ())):
-        (doubtful if result.is_error else foreign).append(result.result)
-    for item in outcome.feedback:
-        own += filter(None, (item.ground_truth, item.comment))
-    return LessonSources(own=tuple(own), doubtful=tuple(doubtful), foreign=tuple(foreign))
-
-
-def _speakers(turn_input: TurnInput) -> Speakers:
-    if not turn_input.authority.may_rule:
-        return Speakers(own="", doubtful="", quoted="", foreign=turn_input.text)
-    return by_speaker(without_correction(turn_input.text))
-
-
-def reflector_inputs(outcome: TurnOutcome, playbook: Playbook, limits: Limits) -> dict[str, object]:
-    """The inputs of the Reflector's prompt, without the last round's reflection."""
+    `whole` is with the words of others, which else stand as placeholders.
+    """
+    view = lesson_view(outcome, whole=whole)
     return {
-        "state": state_value(outcome.state),
-        "current_input": input_value(outcome.turn_input),
-        "generation": outcome.generation.model_dump(mode="json"),
-        "tool_results": tool_values(outcome.tool_results),
+        "state": view.state,
+        "current_input": view.current_input,
+        "generation": view.generation,
+        "tool_results": view.tool_results,
         "used_bullets": _bullet_values(playbook, outcome.used_ids),
-        "previous_turn": _previous_value(outcome, playbook, limits),
-        "feedback": [item.judgement() for item in outcome.feedback],
-        "warnings": list(outcome.warnings),
+        "previous_turn": _previous_value(view, outcome, playbook, limits),
+        "feedback": view.feedback,
     }
-
-
-def tool_values(results: Sequence[ToolResult]) -> list[dict[str, object]]:
-    """Tool results for a prompt."""
-    return [result.model_dump(mode="json", exclude={"whole"}) for result in results]
 
 
 def _bullet_values(playbook: Playbook, ids: Sequence[str]) -> list[dict[str, object]]:
@@ -165,15 +105,15 @@ def _bullet_values(playbook: Playbook, ids: Sequence[str]) -> list[dict[str, obj
 
 
 def _previous_value(
-    outcome: TurnOutcome, playbook: Playbook, limits: Limits
+    view: LessonView, outcome: TurnOutcome, playbook: Playbook, limits: Limits
 ) -> dict[str, object] | None:
     """The previous turn, each text clipped to the artifact limit."""
     previous = outcome.previous
     if previous is None or previous.decision is None:
         return None
     return {
-        "input": clip_tokens(previous.input.text, limits.artifact_tokens),
-        "answer": clip_tokens(previous.decision.final_answer, limits.artifact_tokens),
+        "input": clip_tokens(view.previous_input, limits.artifact_tokens),
+        "answer": clip_tokens(view.previous_answer, limits.artifact_tokens),
         "used_bullets": _bullet_values(playbook, outcome.previous_ids),
     }
 
@@ -209,16 +149,17 @@ async def reflect(
     """Reflect on what helped and what harmed in this turn and in the one that x_t corrects.
 
     From the second round on, the Reflector sees its last reflection; it stops when that is
-    unchanged, or after `max_rounds`. A failed round keeps the last reflection. At most
-    `max_rounds * (1 + limits.repairs)` model calls.
+    unchanged, or after `max_rounds`. A failed round keeps the last reflection. Where it needs the
+    words of others it is asked once more, with them; of that reply only the lesson counts, and
+    `needs_text` stays set. At most `(max_rounds + 1) * (1 + limits.repairs)` model calls.
     """
     if (plain := plain_reflection(outcome)) is not None:
         return StructuredResult(value=plain)
     inputs = reflector_inputs(outcome, playbook, limits)
     result: StructuredResult[Reflection] = StructuredResult(value=None)
-    for _ in range(max_rounds):
-        last = result.value
-        inputs["previous_reflection"] = last.model_dump(mode="json") if last else None
+
+    async def ask() -> Reflection | None:
+        nonlocal result
         fresh = await structured_call(
             completion, prompt, inputs, parser(Reflection), repairs=limits.repairs
         )
@@ -229,9 +170,33 @@ async def reflect(
             warnings=fresh.warnings,
             calls=fresh.calls,
         )
-        if fresh.value is None or (last is not None and _same(last, fresh.value)):
+        return fresh.value
+
+    for _ in range(max_rounds):
+        last = result.value
+        inputs["previous_reflection"] = last.model_dump(mode="json") if last else None
+        fresh = await ask()
+        if fresh is None or (last is not None and _same(last, fresh)):
             break
-    return result
+    first = result.value
+    if first is None or not first.needs_text:
+        return result
+    if not lesson_view(outcome).hides:
+        return replace(result, value=first.model_copy(update={"needs_text": False}))
+    inputs = reflector_inputs(outcome, playbook, limits, whole=True)
+    inputs["previous_reflection"] = None
+    with_text = await ask()
+    lesson = with_text.model_dump(include=_LESSON) if with_text else {}
+    return replace(result, value=first.model_copy(update=lesson))
+
+
+_LESSON = {
+    "reasoning",
+    "error_identification",
+    "root_cause_analysis",
+    "correct_approach",
+    "key_insight",
+}
 
 
 def _same(one: Reflection, other: Reflection) -> bool:

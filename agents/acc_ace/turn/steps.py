@@ -34,6 +34,7 @@ from acc_ace.core.text.rules.contradiction import screened_input
 from acc_ace.core.text.rules.reading import read_proposals, read_user_words
 from acc_ace.memory.excerpts import quotations
 from acc_ace.memory.turn_artifacts import turn_artifact_id
+from acc_ace.turn.lesson_view import has_foreign_text
 from acc_ace.turn.observer import TurnObserver
 from acc_ace.turn.structured_call import (
     Completion,
@@ -199,10 +200,13 @@ async def compress(
             # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
             gate = await asyncio.to_thread(_gated, start, qualified, result.value, limits)
         observer.warn(*gate.warnings)
+        mixed = start.previous.has_foreign_text or has_foreign_text(
+            start.key, start.x_t, qualified.qualified, start.previous_turn
+        )
         released = [*start.dropped, *gate.diff.constraints_released]
         entry = JournalEntry(
             kind=CommitKind.KEPT if gate.kept else CommitKind.COMMIT,
-            state=gate.state,
+            state=gate.state.model_copy(update={"has_foreign_text": mixed}),
             diff=gate.diff.model_copy(update={"constraints_released": released}),
             invocation_id=start.invocation_id,
             created_at=container.clock.now(),

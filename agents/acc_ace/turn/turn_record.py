@@ -112,6 +112,9 @@ class TurnOutcome:
     """Text of earlier tool results and documents that the turn was shown."""
     guarded: bool = False
     """Whether the guard found a tool call that breaks a constraint."""
+    tool_calls: Sequence[ToolCall] = ()
+    is_experience: bool = False
+    """Whether its texts are the operator's samples or a world's measurements: nobody else spoke."""
 
     @property
     def used_ids(self) -> tuple[str, ...]:
@@ -199,8 +202,8 @@ class TurnRecord:
 
     @property
     def lessons(self) -> Playbook:
-        """The playbook. Raises LookupError before the turn is opened."""
-        return require(self.playbook, "playbook", "turn").playbook
+        """The lessons that the user may be shown. Raises LookupError before the turn is opened."""
+        return require(self.playbook, "playbook", "turn").playbook.shown_to(self.key.user)
 
     @property
     def shown_notes(self) -> str:

@@ -22,6 +22,7 @@ from acc_ace.turn.learning_step import (
     curation_context,
     propose_deltas,
     reflect,
+    resting_on,
 )
 from acc_ace.turn.reflection_step import evidence_of, with_current_bullets
 from acc_ace.turn.structured_call import Completion, load_prompts
@@ -161,7 +162,7 @@ class AnswerLearning:
 
     def _context(self, record: TurnRecord) -> CurationContext:
         """Provenance of a playbook change: its user, time and turn."""
-        return curation_context(
+        context = curation_context(
             turn_outcome(record),
             self._settings.limits,
             at=self._container.clock.now(),
@@ -170,6 +171,8 @@ class AnswerLearning:
             shared=_scope(record).user is None,
             stale_after=stale_time(self._settings.stale_days),
         )
+        reflection = record.learning.reflection
+        return resting_on(reflection, context) if reflection else context
 
     def _has_evidence(self, record: TurnRecord) -> bool:
         """Whether the turn is learnt from; reports its evidence, or that there is none."""
@@ -209,6 +212,7 @@ def turn_outcome(record: TurnRecord) -> TurnOutcome:
             if item.authority in {Authority.TOOL, Authority.RETRIEVED}
         ),
         guarded=any(decision.rule_id for decision in (*start.guarded, *tools.guarded)),
+        tool_calls=tools.calls,
     )
 
 

@@ -67,6 +67,12 @@ class Bullet(Value):
     origin: Origin | None = Field(
         default=None, exclude_if=_is_default, description="Origin, if known."
     )
+    unconfirmed: bool = Field(
+        default=False,
+        exclude_if=_is_default,
+        description="Shown to the user of its origin alone, until the outcome of another user or "
+        "an operator confirms it.",
+    )
 
     @field_validator("id")
     @classmethod

@@ -268,6 +268,11 @@ class CommittedState(StoredValue, FrozenValue):
         exclude_if=not_,
         description="The turn before an acknowledgement: the CCM has not seen its answer yet.",
     )
+    has_foreign_text: bool = Field(
+        default=False,
+        exclude_if=not_,
+        description="Whether words of others came into the session; it may rest on them since.",
+    )
     next_user_pin: int = Field(
         default=1,
         exclude_if=partial(eq, 1),

@@ -91,6 +91,13 @@ class Playbook(StoredValue):
         """Return the bullet, or None. The id is case-insensitive; brackets are ignored."""
         return self.by_id.get(clean_id(bullet_id))
 
+    def shown_to(self, user: str) -> Self:
+        """The playbook without lessons of other users that nobody has confirmed."""
+        shown = tuple(b for b in self.bullets if not b.unconfirmed or _author(b) == user)
+        if len(shown) == len(self.bullets):
+            return self
+        return self.model_copy(update={"bullets": shown})
+
     @cached_property
     def by_id(self) -> Mapping[str, Bullet]:
         """The bullets by id, in order; made when it is first asked for."""
@@ -291,6 +298,10 @@ def _change(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> Bu
     return draft.merge(survivor, sources, content=content, section=section, at=at)
 
 
+def _author(bullet: Bullet) -> str | None:
+    return bullet.origin.user if bullet.origin else None
+
+
 def _highest(bullets: object) -> int:
     """The largest number among the ids of stored bullets."""
     if not isinstance(bullets, list | tuple):
@@ -313,10 +324,11 @@ class StoredPlaybook(Value):
     def to_state(self) -> dict[str, Any]:
         """The JSON-safe dict kept in session.state['app:playbook'].
 
-        Origins are left out, because every session of the app can read this.
+        Origins and what one user alone has taught are left out, because every session of the app
+        can read this.
         """
         unsaid = {"bullets": {"__all__": {"origin"}}}
-        playbook = self.playbook.model_dump(mode="json", exclude=unsaid)
+        playbook = self.playbook.shown_to("").model_dump(mode="json", exclude=unsaid)
         return {"version": self.version, "digest": self.digest, **playbook}
 
 

@@ -62,6 +62,7 @@ class PlaybookDraft:
         bullet_id: str | None,
         at: datetime,
         origin: Origin | None = None,
+        unconfirmed: bool = False,
     ) -> Bullet:
         """Add a bullet at the end.
 
@@ -85,6 +86,7 @@ class PlaybookDraft:
                 "updated_at": at,
                 "pinned": False,
                 "origin": origin,
+                "unconfirmed": unconfirmed,
             },
         )
         self._bullets[new_id] = bullet
@@ -99,13 +101,15 @@ class PlaybookDraft:
         section: str | None,
         at: datetime,
         origin: Origin | None = None,
+        unconfirmed: bool = False,
     ) -> Bullet:
         """Change content or section in place; raises PlaybookError 'unknown_id' or 'empty'.
 
         Without an `origin` the bullet keeps the one it has.
         """
         bullet = self._require(bullet_id)
-        return self._put(bullet, _reworded(bullet, content, section, at, origin))
+        changes = _reworded(bullet, content, section, at, origin)
+        return self._put(bullet, {**changes, "unconfirmed": unconfirmed})
 
     def merge(
         self,
@@ -119,7 +123,8 @@ class PlaybookDraft:
     ) -> Bullet:
         """Merge bullets into one: counters are added, the sources are removed.
 
-        All or nothing. Raises PlaybookError 'unknown_id', 'no_sources', 'merge_with_itself' (a
+        All or nothing. What two users taught is confirmed. Raises PlaybookError 'unknown_id',
+        'no_sources', 'merge_with_itself' (a
         source is the bullet that stays) or 'empty'.
         """
         survivor = self._require(bullet_id)
@@ -130,6 +135,9 @@ class PlaybookDraft:
         for tag in _TAGS:
             count = sum(getattr(bullet, tag) for bullet in (survivor, *sources))
             changes[tag] = min(count, MOST_COUNTED)
+        authors = {bullet.origin and bullet.origin.user for bullet in (survivor, *sources)}
+        alone = all(bullet.unconfirmed for bullet in (survivor, *sources)) and len(authors) == 1
+        changes["unconfirmed"] = alone
         return self._put(survivor, changes)
 
     def sources(self, survivor: Bullet, source_ids: Iterable[str]) -> tuple[Bullet, ...]:
@@ -146,8 +154,12 @@ class PlaybookDraft:
         return tuple(bullets.values())
 
     def pin(self, bullet_id: str, *, pinned: bool) -> Bullet:
-        """Pin or unpin a bullet; raises PlaybookError 'unknown_id'."""
-        return self._put(self._require(bullet_id), {"pinned": pinned})
+        """Pin or unpin a bullet, which confirms it; raises PlaybookError 'unknown_id'."""
+        return self._put(self._require(bullet_id), {"pinned": pinned, "unconfirmed": False})
+
+    def confirm(self, bullet_id: str) -> Bullet:
+        """Let all users of the playbook be shown a bullet; raises PlaybookError 'unknown_id'."""
+        return self._put(self._require(bullet_id), {"unconfirmed": False})
 
     def restore(self, bullet: Bullet) -> Bullet:
         """Restore a removed bullet at the end; raises PlaybookError 'id_exists'."""

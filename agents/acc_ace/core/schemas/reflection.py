@@ -30,6 +30,10 @@ class Reflection(EntryReply):
     root_cause_analysis: str = Field(default="", description="Why it went wrong.")
     correct_approach: str = Field(default="", description="What should be done instead.")
     key_insight: str = Field(default="", description="The lesson to keep, if any.")
+    needs_text: bool = Field(
+        default=False,
+        description="Whether only words of others, shown as placeholders, could teach something.",
+    )
     bullet_tags: list[BulletTag] = Field(default_factory=list)
     corrects_previous: bool = Field(
         default=False, description="Whether the current input corrects the previous answer."

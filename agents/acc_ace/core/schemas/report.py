@@ -70,6 +70,11 @@ class ReportedLearning(Value):
     left: list[ReportedDeparture] = Field(
         default_factory=list, description="Bullets that left the full playbook; restorable."
     )
+    withheld: list[ReportedDeparture] = Field(
+        default_factory=list,
+        description="Bullets that were not shown, each with the reason: 'against_rule' if it orders"
+        " or permits what a rule in force forbids.",
+    )
 
 
 class TokenUse(Value):

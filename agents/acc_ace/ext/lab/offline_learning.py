@@ -100,6 +100,7 @@ class OfflineLearner:
             state=ALONE.model_copy(update={"turn": state.epoch * state.train + position + 1}),
             generation=reply.value,
             feedback=feedback,
+            is_experience=True,
         )
         lesson = await self._learn(state, outcome)
         state = _with(state, calls=state.calls + lesson.calls, tokens=state.tokens + lesson.tokens)

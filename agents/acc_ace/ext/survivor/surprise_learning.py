@@ -136,6 +136,7 @@ class SurpriseLearning:
                 bullet_ids=[bullet.id for bullet in used],
             ),
             feedback=(judgement,),
+            is_experience=True,
         )
         context = curation_context(
             outcome,

@@ -66,13 +66,7 @@ class CurationContext:
     session: str
     turn: int
     grounded: bool
-    """False when the lesson rests only on text of tools or documents."""
-    foreign: tuple[str, ...] = ()
-    """Text of tools, documents and pasted quotes; a lesson that repeats it is rejected."""
-    untrusted: tuple[str, ...] = ()
-    """Errors of tools, and text of doubtful authorship; a lesson that repeats it is held."""
-    vouched: tuple[str, ...] = ()
-    """Text of the user; words found in it count as the user's even if others repeat them."""
+    """False when the lesson rests on text of tools or documents."""
     rule_objection: Callable[[str], str | None] | None = None
     """Returns why a lesson violates the user's rules in force, or None."""
     quote_digest: str = ""
@@ -99,6 +93,16 @@ class CurationContext:
             turn=self.turn,
             quote_digest=self.quote_digest,
         )
+
+    @property
+    def is_unconfirmed(self) -> bool:
+        """Whether a lesson is of one user's turn alone, so that others are not shown it yet."""
+        return self.shared and bool(self.user and self.session) and not self.by_person
+
+    def confirms(self, bullet: Bullet) -> bool:
+        """Whether this batch, saying what a bullet says, is a second word for it."""
+        author = bullet.origin.user if bullet.origin else ""
+        return bullet.unconfirmed and (not self.is_unconfirmed or self.user != author)
 
     def stamp(self, verdict: Verdict) -> Stamp:
         """The fields of a record of an operation that ended so."""

@@ -86,7 +86,12 @@ def refuse_surplus(
 def _added(ruling: Ruling, now: WorkingPlaybook, context: CurationContext) -> Bullet:
     """The new bullet; its id comes from the counter, not from the model."""
     after = now.draft.add(
-        ruling.section, ruling.text or "", bullet_id=None, at=context.at, origin=context.origin
+        ruling.section,
+        ruling.text or "",
+        bullet_id=None,
+        at=context.at,
+        origin=context.origin,
+        unconfirmed=context.is_unconfirmed,
     )
     now.restate((), after)
     return after
@@ -100,6 +105,7 @@ def _updated(ruling: Ruling, now: WorkingPlaybook, context: CurationContext) -> 
         section=ruling.section,
         at=context.at,
         origin=context.origin,
+        unconfirmed=before.unconfirmed and context.is_unconfirmed,
     )
     now.restate((before,), after)
     return after
@@ -122,8 +128,11 @@ def _merged(ruling: Ruling, now: WorkingPlaybook, context: CurationContext) -> B
 
 
 def _confirmed(ruling: Ruling, now: WorkingPlaybook, context: CurationContext) -> Bullet:
+    bullet = _changed_bullet(ruling)
+    if context.confirms(bullet):
+        now.draft.confirm(bullet.id)
     # Learning a lesson again is no evidence that it helps.
-    return now.draft.tag(_changed_bullet(ruling).id, "neutral", increment=1, at=context.at)
+    return now.draft.tag(bullet.id, "neutral", increment=1, at=context.at)
 
 
 def _changed_bullet(ruling: Ruling) -> Bullet:

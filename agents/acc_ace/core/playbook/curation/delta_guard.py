@@ -11,8 +11,10 @@ records are the delta log; replayed from empty they give the playbook.
     generalised           applied without personal data (shared playbooks)     applied
 
     over_budget           a budget is exceeded, even after a refine            held
-    ungrounded            the lesson rests on tool or retrieved text alone     held
+    ungrounded            the lesson rests on words of others                  held
     lifts_rules           it speaks of lifting any rule                        held
+    about_rules           it speaks of rules, consent or approvals             held
+    unconfirmed           one user would reword what others are shown          held
     against_rule          it violates a rule of the user that is in force      held
     contradiction         it contradicts a live bullet                         held
     contradiction_pinned  it contradicts a pinned bullet                       held
@@ -27,7 +29,6 @@ records are the delta log; replayed from empty they give the playbook.
     empty                 it has no text                                       rejected
     too_long              the text exceeds `limits.bullet_tokens`              rejected
     secret, pii           the text holds a credential or personal data         rejected
-    foreign_words         it repeats a tool, a document or pasted text         rejected
     instruction_like      the text reads like an instruction to the model      rejected
     no_sources            MERGE names no source bullet                         rejected
     duplicate             another bullet already says the merged text          rejected

@@ -4,7 +4,6 @@ The text itself is checked first, so that no operation is held that could never 
 """
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import NamedTuple
 
 from acc_ace.core.playbook.bullet_screening import rejection_reason
@@ -19,7 +18,6 @@ from acc_ace.core.playbook.curation.curation_record import (
     rejected,
 )
 from acc_ace.core.playbook.lesson_index import WorkingPlaybook
-from acc_ace.core.playbook.provenance import Wording
 from acc_ace.core.playbook.sharing_gate import Generalised, generalise
 from acc_ace.core.schemas.bullet import DEFAULT_SECTION, Bullet, clean_id, clean_section, one_line
 from acc_ace.core.schemas.delta import (
@@ -30,6 +28,7 @@ from acc_ace.core.schemas.delta import (
     DeltaType,
 )
 from acc_ace.core.text.duplicates import lesson_of, same
+from acc_ace.core.text.lessons.consent import speaks_of_consent
 from acc_ace.core.text.normalize import visible
 from acc_ace.core.text.rules.lifting import speaks_of_lifting
 from acc_ace.errors import PlaybookError
@@ -98,13 +97,13 @@ class DeltaValidator:
         return Ruling(operation, verdict, DeltaKind.ADD, text.content, section)
 
     def _update(self, operation: DeltaOperation, now: WorkingPlaybook) -> Ruling:
-        before = now.get(operation.bullet_id)
+        before = self._named(operation.bullet_id, now)
         if before is None:
             return Ruling(operation, rejected("unknown_id"))
         text = self._text(operation)
         verdict = text.verdict
         if _accepted(verdict):
-            verdict = self._pin(before) or verdict
+            verdict = self._pin(before) or self._reach((before,), text.content) or verdict
         if not _accepted(verdict):
             return Ruling(operation, verdict)
         same = _same(text.content, now, before.id)
@@ -132,7 +131,7 @@ class DeltaValidator:
         )
 
     def _remove(self, operation: DeltaOperation, now: WorkingPlaybook) -> Ruling:
-        before = now.get(operation.bullet_id)
+        before = self._named(operation.bullet_id, now)
         if before is None:
             return Ruling(operation, rejected("unknown_id"))
         verdict = self._departure(before) or OK
@@ -140,7 +139,7 @@ class DeltaValidator:
 
     def _merge(self, operation: DeltaOperation, now: WorkingPlaybook) -> Ruling:
         merging = operation.merging
-        survivor = now.get(merging.survivor)
+        survivor = self._named(merging.survivor, now)
         if len(merging.sources) > MOST_SOURCES:
             return Ruling(operation, rejected("too_many_sources"))
         if survivor is None:
@@ -169,7 +168,8 @@ class DeltaValidator:
             else:
                 verdict = self._clash(text.content, now, *ids) or verdict
         if _accepted(verdict):
-            verdict = self._group_verdict(group, text.content, now) or verdict
+            held = self._group_verdict(group, text.content, now)
+            verdict = held or self._reach(group, text.content) or verdict
         verdict = self._room(verdict, section, text.content or survivor.content, now, *group)
         words = text.content or None
         return Ruling(operation, verdict, DeltaKind.MERGE, words, section, survivor, sources)
@@ -204,6 +204,17 @@ class DeltaValidator:
             return pending("ungrounded")
         return self._pin(bullet) or (pending("removes_too_much") if self._removals_held else None)
 
+    def _named(self, bullet_id: str | None, now: WorkingPlaybook) -> Bullet | None:
+        """The bullet with an id; none that the batch's user is not shown."""
+        bullet, context = now.get(bullet_id), self._context
+        is_hidden = bullet and context.is_unconfirmed and context.confirms(bullet)
+        return None if is_hidden else bullet
+
+    def _reach(self, bullets: Sequence[Bullet], text: str | None) -> Verdict | None:
+        """That new words of one user would reach those who are shown a bullet, or None."""
+        is_wide = text and not all(bullet.unconfirmed for bullet in bullets)
+        return pending("unconfirmed") if is_wide and self._context.is_unconfirmed else None
+
     def _pin(self, bullet: Bullet) -> Verdict | None:
         return pending("pinned") if bullet.pinned and not self._context.by_person else None
 
@@ -213,8 +224,9 @@ class DeltaValidator:
             return None
         contrary = now.lessons.contrary(text, apart_from=apart_from)
         if not contrary:
-            alike = now.lessons.alike(text, apart_from=apart_from)
-            return pending("possible_duplicate") if alike else None
+            alike = map(now.get, now.lessons.alike(text, apart_from=apart_from))
+            shown = any(bullet and not self._context.confirms(bullet) for bullet in alike)
+            return pending("possible_duplicate") if shown else None
         bullets = [now.get(bullet_id) for bullet_id in contrary]
         pinned = any(bullet is not None and bullet.pinned for bullet in bullets)
         return pending("contradiction_pinned" if pinned else "contradiction")
@@ -242,27 +254,16 @@ class DeltaValidator:
         if self._context.by_person:
             return None
         texts = [text for text in (content, section) if text]
-        if any(self._foreign.repeats(text, self._vouched) for text in texts):
-            return rejected("foreign_words")
-        if not self._trusted or any(self._untrusted.repeats(text, self._vouched) for text in texts):
+        if not self._trusted:
             return pending("ungrounded")
         if any(map(speaks_of_lifting, texts)):
             return pending("lifts_rules")
+        # Samples of an operator set no rules: there, a rule is one of arithmetic.
+        if self._context.user and speaks_of_consent(content):
+            return pending("about_rules")
         against = self._context.rule_objection
         reasons = (against(text) for text in texts) if against else ()
         return next((pending(reason) for reason in reasons if reason), None)
-
-    @cached_property
-    def _foreign(self) -> Wording:
-        return Wording(self._context.foreign)
-
-    @cached_property
-    def _untrusted(self) -> Wording:
-        return Wording(self._context.untrusted)
-
-    @cached_property
-    def _vouched(self) -> Wording:
-        return Wording(self._context.vouched)
 
     def _screened(self, text: str, limit: int) -> tuple[str, Verdict]:
         """Screen a text of at most `limit` tokens; generalise it if shared."""

@@ -229,6 +229,9 @@ def _verdict_of(generation: object, feedback: object) -> FeedbackVerdict:
 
 def _verdict(answer: str, item: Mapping[str, object]) -> FeedbackVerdict:
     """Precedence: ground truth, reward, thumbs, comment."""
+    score = item.get("score")
+    if isinstance(score, int | float):
+        return FeedbackVerdict.GOOD if score == 1 else FeedbackVerdict.BAD
     if truth := text_of(item.get("ground_truth")):
         # A partly right list does not prove that the lessons behind it were right.
         return FeedbackVerdict.GOOD if score_answer(answer, truth) == 1 else FeedbackVerdict.BAD
