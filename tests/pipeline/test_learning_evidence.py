@@ -141,7 +141,7 @@ async def test_a_lesson_about_lifting_rules_is_held_whatever_the_evidence(lesson
     judged = await talk.conversation.feedback(KEY, 1, Judgement(thumbs="up"))
     found = [*report.deltas, *corrected.deltas, *judged.deltas]
     # What reads as an order to the model is rejected before.
-    assert reasons(found) in ({("held", "lifts_rules")}, {("rejected", "instruction_like")})
+    assert reasons(found) in ({("held", "about_rules")}, {("rejected", "instruction_like")})
     assert not await bullets(talk)
 
 

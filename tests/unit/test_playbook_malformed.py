@@ -43,7 +43,9 @@ TWIN = "Always check the logs before a restart, please"
 def _known() -> Playbook:
     draft = Playbook().draft()
     for content in (*KNOWN, TWIN):
-        draft.add("s", content, bullet_id=None, at=CONTEXT.at)
+        draft.add(
+            "s", content, bullet_id=None, at=CONTEXT.at, origin=CONTEXT.origin, unconfirmed=True
+        )
     draft.pin("b-00004", pinned=True)
     return Playbook().with_draft(draft)
 

@@ -2,7 +2,7 @@
 
 from google.genai import types
 
-from acc_ace.core.playbook.rule_screen import Screened, screened
+from acc_ace.core.playbook.rule_screen import ScreenedBullets, screened
 from acc_ace.core.playbook.selection import select_bullets
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
@@ -12,7 +12,7 @@ from acc_ace.turn.structured_call import state_value
 from acc_ace.turn.turn_record import TurnRecord
 
 
-def screened_bullets(record: TurnRecord, limits: Limits) -> Screened:
+def screened_bullets(record: TurnRecord, limits: Limits) -> ScreenedBullets:
     """The bullets of the excerpt, and those left out of it for a rule in force."""
     bullets = select_bullets(
         record.lessons,

@@ -34,7 +34,7 @@ from acc_ace.core.text.rules.contradiction import screened_input
 from acc_ace.core.text.rules.reading import read_proposals, read_user_words
 from acc_ace.memory.excerpts import quotations
 from acc_ace.memory.turn_artifacts import turn_artifact_id
-from acc_ace.turn.lesson_view import has_foreign_text
+from acc_ace.turn.foreign_text import has_foreign_text
 from acc_ace.turn.observer import TurnObserver
 from acc_ace.turn.structured_call import (
     Completion,

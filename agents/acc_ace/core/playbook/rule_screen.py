@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.commit import ConstraintPin
-from acc_ace.core.text.duplicates import contrary, lesson_of
 from acc_ace.core.text.lessons.consent import speaks_of_consent
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.polarity import negated
@@ -21,20 +20,20 @@ from acc_ace.core.text.similarity import content_words
 AGAINST_RULE: Final = "against_rule"
 
 
-class Screened(NamedTuple):
+class ScreenedBullets(NamedTuple):
     """The bullets that may be shown, and those that go against a rule in force."""
 
     shown: tuple[Bullet, ...]
     against: tuple[Bullet, ...]
 
 
-def screened(bullets: Iterable[Bullet], pins: Sequence[ConstraintPin]) -> Screened:
+def screened(bullets: Iterable[Bullet], pins: Sequence[ConstraintPin]) -> ScreenedBullets:
     """Part bullets by whether a rule in force forbids what they order or permit."""
     kept: list[Bullet] = []
     out: list[Bullet] = []
     for bullet in bullets:
         (out if pins and rule_against(bullet.content, pins) else kept).append(bullet)
-    return Screened(tuple(kept), tuple(out))
+    return ScreenedBullets(tuple(kept), tuple(out))
 
 
 def rule_against(text: str, pins: Sequence[ConstraintPin]) -> str | None:
@@ -60,8 +59,6 @@ _NUMBER = lazy_pattern(r"(?<![\w-])\d+")
 
 
 def _is_against(text: str, rule: str) -> bool:
-    if contrary(lesson_of(text), lesson_of(rule)):
-        return True
     asks = _ASKS.search(rule) is not None
     if asks and speaks_of_consent(text):
         return True

@@ -12,7 +12,6 @@ records are the delta log; replayed from empty they give the playbook.
 
     over_budget           a budget is exceeded, even after a refine            held
     ungrounded            the lesson rests on words of others                  held
-    lifts_rules           it speaks of lifting any rule                        held
     about_rules           it speaks of rules, consent or approvals             held
     unconfirmed           one user would reword what others are shown          held
     against_rule          it violates a rule of the user that is in force      held

@@ -30,7 +30,6 @@ from acc_ace.core.schemas.delta import (
 from acc_ace.core.text.duplicates import lesson_of, same
 from acc_ace.core.text.lessons.consent import speaks_of_consent
 from acc_ace.core.text.normalize import visible
-from acc_ace.core.text.rules.lifting import speaks_of_lifting
 from acc_ace.errors import PlaybookError
 
 HEADING_CHARACTERS = 1_024
@@ -256,8 +255,6 @@ class DeltaValidator:
         texts = [text for text in (content, section) if text]
         if not self._trusted:
             return pending("ungrounded")
-        if any(map(speaks_of_lifting, texts)):
-            return pending("lifts_rules")
         # Samples of an operator set no rules: there, a rule is one of arithmetic.
         if self._context.user and speaks_of_consent(content):
             return pending("about_rules")
