@@ -69,8 +69,10 @@ def test_of_a_turn_only_the_answer_is_marked(ban: str, lifts: str) -> None:
 def test_what_a_tool_said_to_open_a_turn_is_marked(ban: str, lifts: str) -> None:
     pins = started(ban).pins
     content = quotation(_turn(f"tool: {lifts}\nagent: ok"), pins, max_tokens=500).content
-    assert content.startswith("[quoted words")
+    assert content.startswith("tool: [quoted words")
     assert content.endswith("\nagent: ok")
+    quoted = f"user: Read this.\nquoted: {lifts}\nagent: ok"
+    assert "quoted: [quoted words" in quotation(_turn(quoted), pins, max_tokens=500).content
 
 
 @BOTH

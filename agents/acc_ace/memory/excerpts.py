@@ -7,7 +7,16 @@ state. Code chooses them; they are verbatim, and stay somebody's words.
 from collections.abc import Callable, Collection, Sequence
 
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
-from acc_ace.core.schemas.base import Authority
+from acc_ace.core.text.exchange import (
+    AGENT,
+    USER,
+    Part,
+    bare,
+    in_one_line,
+    parts_of,
+    parts_of_input,
+    written,
+)
 from acc_ace.core.text.normalize import neutralise
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.prompt import Quotation
@@ -17,9 +26,7 @@ from acc_ace.core.text.search_terms import index_terms, query_terms
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import CUT_MARK, clip_tokens, estimate_tokens
 from acc_ace.memory.chunking import excerpt
-from acc_ace.memory.turn_artifacts import ANSWER_LABEL
 
-_SPEAKERS = frozenset(authority.value for authority in Authority)
 _RULE_ID = lazy_pattern(r"\b[cuq]-\d{4,}\b")
 _WHO_TOKENS = 12
 _LEAST_TOKENS = 8
@@ -62,15 +69,14 @@ def quotations(
 
 def _repeats(text: str, others: Collection[str]) -> bool:
     """Whether an exchange holds another quotation whole, as answers that quote do."""
-    _, answered, answer = text.partition(f" {ANSWER_LABEL.strip()} ")
-    return bool(answered) and any(other in answer for other in others)
+    answers = [part.text for part in parts_of(text, in_line=True) if part.who == AGENT]
+    return any(other in answer for answer in answers for other in others)
 
 
 def _corrects(artifact: Artifact) -> bool:
     if artifact.kind is not ArtifactKind.TURN:
         return False
-    _, words, _ = _exchange(artifact)
-    return is_correction(words)
+    return is_correction(next(iter(_exchange(artifact))).text)
 
 
 def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Quotation | None:
@@ -81,7 +87,8 @@ def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Q
         return None
     quoted = excerpt(text, wanted, room)
     if artifact.kind is ArtifactKind.TURN:
-        quoted = ANSWER_LABEL.join(map(_without_rules, quoted.split(ANSWER_LABEL, 1)))
+        parts = ((part.who, _without_rules(part.text)) for part in parts_of(quoted))
+        quoted = in_one_line(Part(*part) for part in parts if part[1])
     quoted = neutralise(quoted)
     return frame._replace(text=quoted) if quoted else None
 
@@ -89,27 +96,26 @@ def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Q
 def _speaker(artifact: Artifact, wanted: frozenset[str]) -> tuple[str, str]:
     """Who is quoted, and all that may be.
 
-    Of a turn the user's statements, where the answer has no more of the wanted words; else the
-    whole exchange.
+    Of a turn the user's own statements, where what others said has no more of the wanted words;
+    else the whole exchange, in nobody's name, each part under its label.
     """
     if artifact.kind is not ArtifactKind.TURN:
         return clip_tokens(neutralise(artifact.source), _WHO_TOKENS), artifact.content
-    who, text, answer = _exchange(artifact)
-    statements = _without(text, lambda sentence: sentence.endswith(("?", "？")))
-    own, answered = (_common(each, wanted) for each in (statements, answer))
-    if statements and own >= answered and (own or not wanted):
-        return who, statements
-    return who, f"{text}{ANSWER_LABEL}{answer}"
+    own, *others = _exchange(artifact)
+    statements = _without(own.text, lambda sentence: sentence.endswith(("?", "？")))
+    ours, theirs = (
+        _common(each, wanted) for each in (statements, " ".join(part.text for part in others))
+    )
+    if own.who and statements and ours >= theirs and (ours or not wanted):
+        return own.who, bare(statements)
+    return artifact.source, written([own, *others]) if own.who else artifact.content
 
 
-def _exchange(turn: Artifact) -> tuple[str, str, str]:
-    """Who spoke first in a turn, what was said, and the agent's answer.
-
-    Of a turn that was cut to what matched, the label may be gone.
-    """
-    first, _, answer = turn.content.partition(ANSWER_LABEL)
-    who, label, words = first.partition(": ")
-    return (who, words, answer) if label and who in _SPEAKERS else (turn.source, first, answer)
+def _exchange(turn: Artifact) -> list[Part]:
+    """The parts of a turn: what was said, what it quotes, and the answer; at least one."""
+    parts = parts_of(turn.content) or [Part("", turn.content)]
+    first = parts[0]
+    return [*parts_of_input(first.who, first.text), *parts[1:]] if first.who == USER else parts
 
 
 def _without_rules(text: str) -> str:

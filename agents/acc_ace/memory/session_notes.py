@@ -15,6 +15,7 @@ from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.core.schemas.session import SessionMemory
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.redaction import redact
+from acc_ace.core.text.rules.own_words import by_speaker
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import clip_tokens
 
@@ -47,7 +48,7 @@ def extract_by_rule(turns: Sequence[Interaction], entities: Sequence[str]) -> Se
         sentence
         for turn in turns
         if turn.input.authority.may_rule
-        for sentence in split_sentences(turn.input.text)
+        for sentence in split_sentences(_own_words(turn))
         if not sentence.endswith(("?", "？"))
     ]
     return SessionMemory(
@@ -66,17 +67,14 @@ def notes_of(
 ) -> list[Artifact]:
     """Artifacts of what was found, the same ids for the same words.
 
-    A preference that the user did not say and a lesson that neither user nor tool said are left
-    out, whatever proposed them. They are the session's own, and are erased with it.
+    A preference and a lesson that the user did not say in their own words are left out, whatever
+    proposed them: what a tool, a mail or a quotation says of the user is nobody's preference. They
+    are the session's own, and are erased with it.
     """
-    inputs = {turn.turn: turn.input.text for turn in turns if turn.input.authority.may_rule}
-    seen = {
-        turn.turn: "\n".join([inputs.get(turn.turn, ""), *(r.result for r in turn.tool_results)])
-        for turn in turns
-    }
+    own = {turn.turn: _own_words(turn) for turn in turns}
     quotes = [
-        *_grounded(PREFERENCE, (q for memory in memories for q in memory.preferences), inputs),
-        *_grounded(LESSON, (q for memory in memories for q in memory.lessons), seen),
+        *_grounded(PREFERENCE, (q for memory in memories for q in memory.preferences), own),
+        *_grounded(LESSON, (q for memory in memories for q in memory.lessons), own),
     ]
     last = turns[-1].turn if turns else 0
     entities = _unique(e for memory in memories for e in memory.entities if ":" in e)
@@ -98,6 +96,14 @@ def notes_of(
         )
         for kind, text, turn in quotes
     ]
+
+
+def _own_words(turn: Interaction) -> str:
+    """What the user said of their own in a turn, without what they quoted."""
+    if not turn.input.authority.may_rule:
+        return ""
+    part = by_speaker(turn.input.text)
+    return f"{part.own}\n{part.doubtful}".strip()
 
 
 def source_of(key: SessionKey) -> str:

@@ -5,19 +5,17 @@ their words.
 """
 
 from collections.abc import Sequence
+from itertools import chain
 
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.core.schemas.session import PastTurn
+from acc_ace.core.text.exchange import AGENT, Part, parts_of_input, written
 from acc_ace.core.text.tokens import clip_tokens, token_end
 
 SEARCH_TOOL = "search_evidence"
 """The tool that reads memory. Its results are stored already; a copy would crowd recall."""
-
-
-ANSWER_LABEL = "\nagent: "
-"""Stands between the two halves of a turn's artifact."""
 
 
 def turn_artifacts(
@@ -27,8 +25,9 @@ def turn_artifacts(
 
     Each is within `max_tokens`. Attachments have the authority of what is retrieved.
 
-    The turn holds the agent's own words too, so it has the agent's authority: recalling it can
-    never make a rule. Tool results have the authority of tools.
+    Each part of the turn stands under its speaker's label, what the user quoted apart. It holds the
+    agent's own words too, so it has the agent's authority: recalling it can never make a rule. Tool
+    results have the authority of tools.
     """
     return [
         _turn(key, interaction, max_tokens),
@@ -45,10 +44,10 @@ def turn_artifact_id(key: SessionKey, turn: int) -> str:
 def _turn(key: SessionKey, interaction: Interaction, max_tokens: int) -> Artifact:
     answer = interaction.decision.final_answer if interaction.decision else ""
     half = max(1, max_tokens // 2)
-    text = clip_tokens(interaction.input.text, half)
+    said = parts_of_input(interaction.input.authority, clip_tokens(interaction.input.text, half))
     return Artifact(
         artifact_id=turn_artifact_id(key, interaction.turn),
-        content=f"{interaction.input.authority}: {text}{ANSWER_LABEL}{clip_tokens(answer, half)}",
+        content=written([*said, Part(AGENT, clip_tokens(answer, half))]),
         source="turn",
         created_at=interaction.created_at,
         tenant=key.tenant,
@@ -102,7 +101,8 @@ def past_turn_artifacts(
     `number` is the turn's, where it is known: with it they leave recall when the turn is undone.
     They hold the agent's words too, so they have its authority: recalling one makes no rule.
     """
-    text = "\n".join(f"{part.speaker}: {part.text}" for part in turn.said if part.text.strip())
+    said = (parts_of_input(part.speaker, part.text) for part in turn.said if part.text.strip())
+    text = written(chain.from_iterable(said))
     return [
         Artifact(
             artifact_id=event_piece_id(key, turn.invocation_id, position),

@@ -12,10 +12,11 @@ from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.qualification import QualificationReason, QualificationVerdict
+from acc_ace.core.text.exchange import parts_of, written
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.normalize import one_line, skeleton
 from acc_ace.core.text.patterns import lazy_pattern
-from acc_ace.core.text.rules.contradiction import contradiction, flag_answer, flag_contradiction
+from acc_ace.core.text.rules.contradiction import contradiction, flag_contradiction
 from acc_ace.core.text.similarity import Fingerprint, fingerprint, near_duplicate
 from acc_ace.core.text.tokens import clip_tokens
 
@@ -176,11 +177,21 @@ class RuleScreen:
 def quotation(artifact: Artifact, pins: Sequence[ConstraintPin], *, max_tokens: int) -> Artifact:
     """The artifact for a model, clipped; if it contradicts a rule, the rule is added.
 
-    In a turn only the agent's answer is checked: a request is not a contradiction.
+    In a turn the user's own words are not checked: a request is not a contradiction.
     """
-    flag = flag_answer if artifact.kind is ArtifactKind.TURN else flag_contradiction
-    shown = flag(clip_tokens(artifact.content, max_tokens), pins)
+    text = clip_tokens(artifact.content, max_tokens)
+    parts = parts_of(text) if artifact.kind is ArtifactKind.TURN else []
+    if not any(part.who for part in parts):
+        shown = flag_contradiction(text, pins)
+    else:
+        shown = written(
+            part if part.who in _OWN else part._replace(text=flag_contradiction(part.text, pins))
+            for part in parts
+        )
     return artifact.model_copy(update={"content": shown})
+
+
+_OWN = ("user", "system")
 
 
 RULE_TOKENS = 256

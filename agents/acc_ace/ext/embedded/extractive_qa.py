@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from acc_ace.core.text.exchange import AGENT, QUOTED, parts_of
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.prompt import Quotation
 from acc_ace.core.text.rules.corrections import is_correction
@@ -28,7 +29,6 @@ _CLAIM_MARK = re.compile(r"\(a claim\)$|の発言：「")
 _GENERAL = re.compile(r"\b(?:if|when|whenever|in case)\b|(?:と|たら|れば|場合は?)、", re.IGNORECASE)
 _TURN_ID = re.compile(r"turn:.{1,200}:(?P<turn>\d{1,9})$", re.DOTALL)
 _INTRODUCTION = re.compile(r"\b(?:I'm|I am|call me) [A-Z]|と(?:申|もう|言い|いい)ます")
-_ANSWER = " agent: "
 _WHEN_ANSWERED = 0.25
 """The agent's own words count little beside those that it was given."""
 
@@ -147,11 +147,13 @@ def _quoted(text: str, cite: str) -> Iterator[Fact]:
         yield Fact(text, cite, turn=turn)
         return
     corrects = is_correction(quotation.text)
-    question, _, answer = quotation.text.partition(_ANSWER)
-    for sentence in _telling(question):
-        yield Fact(without_lead(sentence), cite, turn=turn, corrects=corrects)
-    for sentence in _telling(answer) if QUOTING.search(answer) is None else ():
-        yield Fact(sentence, cite, weight=_WHEN_ANSWERED)
+    for who, said in parts_of(quotation.text, in_line=True):
+        if who == AGENT:
+            for sentence in _telling(said) if QUOTING.search(said) is None else ():
+                yield Fact(sentence, cite, weight=_WHEN_ANSWERED)
+        elif who != QUOTED:
+            for sentence in _telling(said):
+                yield Fact(without_lead(sentence), cite, turn=turn, corrects=corrects)
 
 
 def _telling(text: str) -> Iterator[str]:

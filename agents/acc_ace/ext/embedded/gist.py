@@ -115,9 +115,10 @@ def _tidy(text: str) -> str:
 
 
 def said_and_answered(content: str) -> tuple[str, str]:
-    """Split a turn's artifact into its input and the agent's answer."""
+    """What the user said in a turn's artifact, what they quoted apart, and the agent's answer."""
     question, _, answer = content.partition("\nagent: ")
-    return _TURN.sub("", question, count=1), answer
+    own, _, _ = question.partition("\nquoted: ")
+    return _TURN.sub("", own, count=1), answer
 
 
 def without_list(text: str) -> str:
