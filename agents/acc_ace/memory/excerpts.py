@@ -10,7 +10,7 @@ from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.text.exchange import (
     AGENT,
     USER,
-    Part,
+    Utterance,
     bare,
     in_one_line,
     parts_of,
@@ -88,7 +88,7 @@ def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Q
     quoted = excerpt(text, wanted, room)
     if artifact.kind is ArtifactKind.TURN:
         parts = ((part.who, _without_rules(part.text)) for part in parts_of(quoted))
-        quoted = in_one_line(Part(*part) for part in parts if part[1])
+        quoted = in_one_line(Utterance(*part) for part in parts if part[1])
     quoted = neutralise(quoted)
     return frame._replace(text=quoted) if quoted else None
 
@@ -111,9 +111,9 @@ def _speaker(artifact: Artifact, wanted: frozenset[str]) -> tuple[str, str]:
     return artifact.source, written([own, *others]) if own.who else artifact.content
 
 
-def _exchange(turn: Artifact) -> list[Part]:
+def _exchange(turn: Artifact) -> list[Utterance]:
     """The parts of a turn: what was said, what it quotes, and the answer; at least one."""
-    parts = parts_of(turn.content) or [Part("", turn.content)]
+    parts = parts_of(turn.content) or [Utterance("", turn.content)]
     first = parts[0]
     return [*parts_of_input(first.who, first.text), *parts[1:]] if first.who == USER else parts
 

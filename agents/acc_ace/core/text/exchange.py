@@ -19,30 +19,30 @@ _LINE: Final = lazy_pattern(r"(?:^|\n)(user|system|tool|retrieved|quoted|agent):
 _INLINE: Final = lazy_pattern(r"(?:^| )(user|system|tool|retrieved|quoted|agent): ")
 
 
-class Part(NamedTuple):
+class Utterance(NamedTuple):
     """What one speaker said; `who` is '' where a cut has taken the label."""
 
     who: str
     text: str
 
 
-def parts_of_input(who: str, text: str) -> list[Part]:
+def parts_of_input(who: str, text: str) -> list[Utterance]:
     """What an input says in its speaker's own words, and what it quotes."""
     foreign = by_speaker(text).foreign if who == USER else ""
     if not foreign.strip():
-        return [Part(who, text)]
+        return [Utterance(who, text)]
     # Line by line: what is said beside a quotation keeps its marks and its order.
     others = set(foreign.splitlines())
     lines = [line for line in text.splitlines() if line not in others]
-    return [Part(who, "\n".join(lines).strip()), Part(QUOTED, foreign.strip())]
+    return [Utterance(who, "\n".join(lines).strip()), Utterance(QUOTED, foreign.strip())]
 
 
-def written(parts: Iterable[Part]) -> str:
+def written(parts: Iterable[Utterance]) -> str:
     """The parts line by line, each below its label."""
     return "\n".join(f"{who}: " + _AT_START.sub(r"\1-", text) for who, text in parts)
 
 
-def in_one_line(parts: Iterable[Part]) -> str:
+def in_one_line(parts: Iterable[Utterance]) -> str:
     """The parts of a quotation behind one another; nothing in them reads as a label."""
     return " ".join(f"{part.who}: {bare(part.text)}" if part.who else part.text for part in parts)
 
@@ -52,13 +52,13 @@ def bare(text: str) -> str:
     return _ANYWHERE.sub(r"\1-", text)
 
 
-def parts_of(text: str, *, in_line: bool = False) -> list[Part]:
+def parts_of(text: str, *, in_line: bool = False) -> list[Utterance]:
     """The parts of an exchange, as they were written; after the agent nobody else speaks."""
     pieces = (_INLINE if in_line else _LINE).split(text)
-    parts = [Part("", pieces[0])] if pieces[0].strip() else []
+    parts = [Utterance("", pieces[0])] if pieces[0].strip() else []
     for who, said in zip(pieces[1::2], pieces[2::2], strict=True):
         if parts and parts[-1].who == AGENT:
-            parts[-1] = Part(AGENT, f"{parts[-1].text}\n{bare(f'{who}: ')}{said}")
+            parts[-1] = Utterance(AGENT, f"{parts[-1].text}\n{bare(f'{who}: ')}{said}")
         else:
-            parts.append(Part(who, said))
+            parts.append(Utterance(who, said))
     return parts
