@@ -65,6 +65,9 @@ def _agents_of_a_clone() -> Path | None:
     return folder if folder.name == "agents" and (folder / "services.py").is_file() else None
 
 
+_TOOLS = ("tools", "acting_tools", "read_only_tools")
+
+
 class Settings(BaseSettings):
     """All settings of the product."""
 
@@ -260,8 +263,11 @@ class Settings(BaseSettings):
     )
     acting_tools: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Names of tools that act, comma-separated: their calls are confirmed too when "
-        "a rule is about them, the check cannot decide, and no model judges.",
+        description="Names of tools that act, comma-separated: where no check and no model "
+        "decides, their calls are confirmed when a rule has a word of the tool or an argument.",
+    )
+    read_only_tools: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(), description="Names of tools that only read, comma-separated: never stopped."
     )
     mcp_servers: Path | None = Field(
         default=None, description="JSON file of MCP servers, as {'mcpServers': {name: {...}}}."
@@ -293,9 +299,7 @@ class Settings(BaseSettings):
     def _tokens(cls, value: object) -> object:
         return _parse_tokens(value) if isinstance(value, str) else value
 
-    @field_validator(
-        "allow_origins", "trusted_hosts", "tools", "acting_tools", "playbook_editors", mode="before"
-    )
+    @field_validator("allow_origins", "trusted_hosts", *_TOOLS, "playbook_editors", mode="before")
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):

@@ -111,8 +111,8 @@ class GuardModelSettings(AgentSettings):
 
     model: str = Field(
         default="",
-        description="Model that judges tool calls against the rules in force, beside the "
-        "deterministic check: a name as above; '' = none. The embedded model cannot judge.",
+        description="Model that judges the tool calls that no check decides: a name as above; "
+        "'' = the Compressor's. The embedded model cannot judge.",
     )
 
 

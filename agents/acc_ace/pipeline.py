@@ -74,7 +74,7 @@ def build_pipeline(
     for role in ("qualifier", "compressor", "generator"):
         _report_pressure(container, by_role[role])
     completions = direct_completions(by_role, container.settings)
-    guard = ActGuard(container, (models or {}).get("guard"))
+    guard = ActGuard(container, (models or {}).get("guard"), compressor=by_role["compressor"])
     if guard.model is not None:
         by_role["guard"] = guard.model
     container.spending.require_prices(parts.priced_names(by_role.values()))

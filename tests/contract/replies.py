@@ -419,7 +419,8 @@ async def generator(wire: Wire, row: Row) -> Outcome:
     return Outcome(wire.asked - before, warnings, facts)
 
 
-REFUND_RULE = "Never refund more than 20 euros."
+REFUND_RULE = "Never refund more than 20 euros while the audit is on."
+"""No call shows whether it is, so that the model judges."""
 
 
 async def guard(wire: Wire, row: Row) -> Outcome:

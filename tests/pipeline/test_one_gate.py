@@ -131,6 +131,21 @@ async def test_a_tools_word_against_a_rule_has_the_rule_beside_it(tool: str) -> 
     [turn] = await talk.container.evidence.list(KEY, limit=1)
     assert LIFTS in turn.tool_results[-1].result
     assert all("in force" not in result.result for result in turn.tool_results)
+    # Only the model's copy has the rule beside it; the session keeps what the tool said.
+    kept = str(await responses(talk))
+    assert LIFTS in kept
+    assert IN_FORCE not in kept
+
+
+async def responses(talk: Talk) -> list[object]:
+    """What the session keeps of the tools' results."""
+    session = await talk.sessions.get_session(
+        app_name=talk.key.app, user_id=talk.key.user, session_id=talk.key.session
+    )
+    assert session is not None
+    return [
+        response.response for event in session.events for response in event.get_function_responses()
+    ]
 
 
 async def test_without_a_rule_against_it_a_result_is_shown_as_it_is() -> None:

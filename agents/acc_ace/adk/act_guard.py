@@ -11,7 +11,7 @@ from google.adk.tools.tool_context import ToolContext
 from acc_ace.container import Container
 from acc_ace.hooks import GUARD, ToolGuardPort, absent, is_offered, only
 from acc_ace.model_settings import GuardMode
-from acc_ace.models.names import has_judge
+from acc_ace.models.names import has_judge, note_on
 from acc_ace.turn.turn_record import TurnRecord
 
 _log = logging.getLogger(__name__)
@@ -27,10 +27,16 @@ class ActGuard:
     """Asks the guard where it may have something to say; without the extension nothing guards."""
 
     def __init__(
-        self, container: Container, judge: BaseLlm | None = None, *, mode: GuardMode | None = None
+        self,
+        container: Container,
+        judge: BaseLlm | None = None,
+        *,
+        compressor: BaseLlm | None = None,
+        mode: GuardMode | None = None,
     ) -> None:
         """`judge` replaces the model of the settings, `mode` their ACC_ACE_GUARD.
 
+        Without either, `compressor` judges, unless it is one of our own models.
         Raises ConfigError for a wrong model, and for a mode that was asked for and is not there.
         """
         settings = container.settings
@@ -42,6 +48,9 @@ class ActGuard:
             _log.warning("guard_missing tool calls are not checked against the rules")
         is_on = self._there and self._mode != "off"
         self.model = judge or (build_judge(container) if is_on else None)
+        can_judge = compressor is not None and not note_on(compressor.model)
+        is_own = bool(settings.guard_model.model)
+        self._judge = self.model or (compressor if can_judge and not is_own else None)
         self._guard: ToolGuardPort | None = None
 
     async def check(
@@ -55,5 +64,5 @@ class ActGuard:
             return None
         if self._guard is None:
             entry = only(GUARD, "ACC_ACE_GUARD")
-            self._guard = entry.open(self._container, self.model, self._mode)
+            self._guard = entry.open(self._container, self._judge, self._mode)
         return await self._guard.check(tool, args, context, record)

@@ -25,6 +25,9 @@ class McpServer(BaseModel):
     headers: dict[str, str] = Field(default_factory=dict)
     transport: Literal["http", "sse"] = "http"
     tools: list[str] | None = Field(default=None, description="Only these tools; all if unset.")
+    trusted: bool = Field(
+        default=False, description="Whether its tools' word that they only read is believed."
+    )
     timeout_s: float = Field(default=30, gt=0, le=600)
 
     @model_validator(mode="after")

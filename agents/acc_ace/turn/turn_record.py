@@ -76,7 +76,7 @@ class TurnStart:
         return require(self.turn_input, "turn_input", "turn")
 
 
-@dataclass
+@dataclass(eq=False)
 class ToolUse:
     """The tool loop of the answering agents."""
 

@@ -1,4 +1,4 @@
-"""The deterministic check of tool calls: a set by another hand, and rules one by one."""
+"""Compiled checks of tool calls: a set by another hand, and rules one by one."""
 
 from datetime import datetime
 from typing import Any
@@ -8,9 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import ConstraintPin
-from acc_ace.ext.guard.guard import ActCall, conflicts, undecided
+from acc_ace.ext.guard.calls import ActCall, Tool
+from acc_ace.ext.guard.checks import (
+    CallRuling,
+    Decision,
+    compile_rule,
+    decide,
+)
+from acc_ace.ext.guard.wording import described, in_words
 from bench.guard import items, score
 from tests.fakes.tables import each_case
 
@@ -21,16 +26,24 @@ MOST_HELD_UP = 0.1
 LEAST_CAUGHT = 0.9
 
 
-def pin(text: str) -> ConstraintPin:
-    """A rule in force."""
-    return ConstraintPin(
-        id="c-0001", text=text, authority=Authority.USER, origin_turn=1, quote=text
-    )
+def decision(
+    rule: str,
+    tool: str,
+    args: dict[str, Any],
+    *,
+    at: datetime = NOW,
+    earlier: tuple[ActCall, ...] = (),
+    **declared: Any,
+) -> Decision:
+    """What the checks of one rule make of a call."""
+    tools = (Tool(tool, **declared),)
+    return decide(compile_rule(rule, tools), ActCall(tool, args), at, earlier)
 
 
-def broken(rule: str, tool: str, args: dict[str, Any], *, at: datetime = NOW) -> list[str]:
-    """The ids of the rules that a call breaks."""
-    return [found.rule_id for found in conflicts(ActCall(tool, "", args), [pin(rule)], at)]
+def stops(rule: str, tool: str, args: dict[str, Any], **options: Any) -> bool:
+    """Whether a call does not run when there is no model to ask."""
+    found = decision(rule, tool, args, **options)
+    return found.named or found.ruling in {CallRuling.ASK, CallRuling.CONFLICT}
 
 
 def test_the_development_set_is_held_against_its_rules() -> None:
@@ -42,19 +55,21 @@ def test_the_development_set_is_held_against_its_rules() -> None:
 
 @each_case
 def test_a_call_that_breaks_the_rule_is_found(rule: str, tool: str, args: dict[str, Any]) -> None:
-    assert broken(rule, tool, args) == ["c-0001"]
+    assert stops(rule, tool, args)
 
 
 @each_case
 def test_a_harmless_call_is_left_alone(rule: str, tool: str, args: dict[str, Any]) -> None:
-    assert broken(rule, tool, args) == []
+    assert not stops(rule, tool, args)
 
 
 def test_a_rule_of_hours_holds_in_the_users_zone() -> None:
     rule = "No restarts after 22:00."
     late = NOW.replace(hour=23)
-    assert broken(rule, "restart", {"server": "a"}, at=late) == ["c-0001"]
-    assert broken(rule, "restart", {"server": "a"}, at=late.astimezone(ZoneInfo("UTC"))) == []
+    assert stops(rule, "restart", {"server": "a"}, at=late)
+    assert not stops(rule, "restart", {"server": "a"}, at=late.astimezone(ZoneInfo("UTC")))
+    zoned = "No restarts after 22:00, Tokyo time."
+    assert stops(zoned, "restart", {"server": "a"}, at=late.astimezone(ZoneInfo("UTC")))
 
 
 @pytest.mark.parametrize(
@@ -70,13 +85,67 @@ def test_a_rule_of_hours_holds_in_the_users_zone() -> None:
 def test_odd_arguments_raise_nothing(args: dict[str, Any]) -> None:
     rules = ["Never restart after 22:00.", "Never pay more than 20.", "何も消さないで。", "(", ""]
     for rule in rules:
-        conflicts(ActCall("restart", "", args), [pin(rule)], NOW)
+        decision(rule, "restart", args)
 
 
-def test_a_rule_that_is_neither_limit_nor_ban_is_left_open() -> None:
-    rules = [pin("Refunds are Dana's."), pin("Never refund more than 20 euros.")]
-    left = undecided(ActCall("refund", "", {"amount": 5}), rules, NOW)
-    assert [each.text for each in left] == ["Refunds are Dana's."]
+REFUNDS = "Never refund more than 20 euros."
+
+
+def test_a_check_that_covers_its_rule_decides_both_ways() -> None:
+    assert decision(REFUNDS, "refund", {"amount": 15}).ruling is CallRuling.RUN
+    assert decision(REFUNDS, "refund", {"amount": 25}).ruling is CallRuling.CONFLICT
+
+
+def test_a_check_of_a_part_never_clears() -> None:
+    rule = "Never refund more than 20 euros while the audit is on."
+    assert decision(rule, "refund", {"amount": 25}).ruling is CallRuling.ASK
+    assert decision(rule, "refund", {"amount": 15}).ruling is CallRuling.JUDGE
+
+
+@each_case
+def test_a_ban_with_a_condition_that_no_call_shows_asks(
+    rule: str, tool: str, args: dict[str, Any], other: dict[str, Any]
+) -> None:
+    assert decision(rule, tool, args).ruling is CallRuling.ASK
+    assert not stops(rule, tool, other)
+
+
+def test_free_text_goes_to_the_judge_and_asks_without_one() -> None:
+    rule = "Never delete anything under /etc."
+    found = decision(rule, "shell", {"command": "rm -fr /etc/nginx"})
+    assert (found.ruling, found.named) == (CallRuling.JUDGE, True)
+
+
+def test_an_amount_in_another_currency_is_not_compared() -> None:
+    args = {"amount": 15, "currency": "USD"}
+    assert decision(REFUNDS, "refund", args).ruling is CallRuling.JUDGE
+
+
+def test_amounts_add_up_over_the_calls_of_a_turn() -> None:
+    once = ActCall("refund", {"amount": 10})
+    assert decision(REFUNDS, "refund", {"amount": 10}, earlier=(once,)).ruling is CallRuling.RUN
+    twice = (once, once)
+    assert decision(REFUNDS, "refund", {"amount": 10}, earlier=twice).ruling is CallRuling.ASK
+    each = "Never refund more than 20 euros per order."
+    assert decision(each, "refund", {"amount": 10}, earlier=twice).ruling is CallRuling.RUN
+
+
+def test_a_tool_that_acts_asks_for_each_rule_with_a_word_of_it() -> None:
+    rule = "Refunds are Dana's."
+    assert not stops(rule, "refund", {"amount": 5})
+    assert stops(rule, "refund", {"amount": 5}, acts=True)
+    assert not stops("Answer in French.", "refund", {"amount": 5}, acts=True)
+
+
+def test_a_tool_that_only_reads_breaks_no_rule() -> None:
+    assert compile_rule(REFUNDS, (Tool("refund", reads=True),)) == ()
+
+
+@each_case
+def test_a_check_says_in_the_rules_language_what_it_does(rule: str, shown: str) -> None:
+    parameters = {"amount": {"type": "number"}, "host": {"type": "string"}}
+    tools = (Tool("refund", "返金", parameters), Tool("restart", "再起動", parameters))
+    assert list(described(rule, tools)) == [shown]
 
 
 PIECES = """
@@ -91,6 +160,8 @@ VALUES = st.none() | st.booleans() | st.integers() | st.floats() | WORDS | st.te
 @given(rule=WORDS | st.text(max_size=60), args=st.dictionaries(st.text(max_size=8), VALUES))
 def test_no_rule_and_no_argument_raises(rule: str, args: dict[str, Any]) -> None:
     leap_day = datetime(2028, 2, 29, 23, 59, tzinfo=ZoneInfo("Asia/Tokyo"))
-    call = ActCall("restart_server", "Restarts a server.", args)
-    assert all(found.rule == rule for found in conflicts(call, [pin(rule)], leap_day))
-    assert len(undecided(call, [pin(rule)], leap_day)) <= 1
+    tool = Tool("restart_server", "Restarts a server.", {key: {} for key in args})
+    checks = compile_rule(rule, (tool,))
+    assert all(in_words(check, "ja") and in_words(check, "en") for check in checks)
+    found = decide(checks, ActCall(tool.name, args), leap_day, (ActCall(tool.name, args),))
+    assert found.check is None or found.check.rule == rule

@@ -27,6 +27,8 @@ from tests.pipeline.test_plugin_requests import kept
 
 TALK = SessionKey(APP_NAME, "ops", "s1")
 RULE = "Never refund more than 20 euros."
+PARTLY = "Never refund more than 20 euros while the audit is on."
+"""No call shows whether it is: below the limit a model judges."""
 
 
 class Till:
@@ -46,14 +48,14 @@ class Till:
         return {"refunded": amount}
 
 
-def consenting() -> ScriptedLlm:
+def consenting(rule: str = RULE) -> ScriptedLlm:
     """A memory whose compressor proposes the rule when it is said."""
 
     def compress(request: LlmRequest) -> dict[str, Any]:
         text = prompt_text(request)
         reply = default_reply("compressor", text)
         trace = str(reply["episodic_trace"])
-        changes = [{"kind": "add", "quote": RULE}] if RULE in trace else []
+        changes = [{"kind": "add", "quote": rule}] if rule in trace else []
         return {**reply, "rule_changes": changes}
 
     return ScriptedLlm().on("compressor", compress)
@@ -65,10 +67,11 @@ def desk(
     *,
     guard: GuardMode | None = None,
     judge: ScriptedLlm | None = None,
+    rule: str = RULE,
 ) -> Desk:
     agent = LlmAgent(name="ops", model=llm, tools=[till.refund])
     settings = Settings(store="memory", learning="off")
-    return Desk(agent, settings, memory=consenting(), guard=guard, judge=judge)
+    return Desk(agent, settings, memory=consenting(rule), guard=guard, judge=judge)
 
 
 def waiting(events: list[Event]) -> types.FunctionCall:
@@ -94,6 +97,7 @@ async def test_a_call_against_a_rule_waits_and_quotes_the_rule() -> None:
     hint = asked.args["toolConfirmation"]["hint"]
     assert RULE in hint
     assert "c-0001" in hint
+    assert "I will stop `refund` when `amount` > 20 EUR." in hint
     assert [turn.outcome for turn in await app.evidence()] == [Outcome.PAUSED, Outcome.ANSWERED]
     # The model was not asked again while the person is.
     assert len(llm.requests_of("generator")) == 2
@@ -142,8 +146,57 @@ async def test_block_gives_the_model_the_rule_instead() -> None:
     assert await app.ask("Refund A1.") == "I may not."
     assert till.paid == []
     assert RULE in prompt_text(llm.requests[-1])
+    assert "I will stop `refund`" in prompt_text(llm.requests[-1])
     [decision] = await decisions(app)
     assert (decision.verdict, decision.by) == (GuardVerdict.BLOCKED, GuardJudge.CHECK)
+
+
+@pytest.mark.parametrize("mode", ["confirm", "block"])
+async def test_a_ban_with_a_condition_that_no_call_shows_does_not_run(mode: GuardMode) -> None:
+    till = Till()
+    rule = "Never refund A1 until Mika says so."
+    llm = ScriptedLlm().on(
+        "generator", "Noted.", call("refund", order="A1", amount=5), "I may not."
+    )
+    app = desk(llm, till, guard=mode, rule=rule)
+    await app.say(rule)
+    await app.say("Refund A1.")
+    assert till.paid == []
+
+
+async def test_the_compressors_model_judges_unless_another_is_named() -> None:
+    till = Till()
+    memory = consenting(PARTLY).on(
+        "ActVerdict", {"conflict": True, "rule_id": "c-0001", "why": "The audit is on."}
+    )
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=12), "Done.")
+    agent = LlmAgent(name="ops", model=llm, tools=[till.refund])
+    app = Desk(agent, Settings(store="memory", learning="off"), memory=memory)
+    await app.say(PARTLY)
+    assert "The audit is on." in str(waiting(await app.say("Refund A1.")).args)
+    assert till.paid == []
+
+
+async def test_what_parallel_calls_take_together_is_asked_about() -> None:
+    till = Till()
+    both = calls(
+        ("refund", {"order": "A1", "amount": 15}), ("refund", {"order": "A1", "amount": 15})
+    )
+    app = desk(ScriptedLlm().on("generator", "Noted.", both, "Done."), till)
+    await app.say(RULE)
+    waiting(await app.say("Refund A1 twice."))
+    assert till.paid == [15]
+
+
+async def test_no_rule_stops_a_tool_that_the_operator_names_as_read_only() -> None:
+    till = Till()
+    llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=50), "Done.")
+    settings = Settings(store="memory", learning="off", read_only_tools=("refund",))
+    agent = LlmAgent(name="ops", model=llm, tools=[till.refund])
+    app = Desk(agent, settings, memory=consenting())
+    await app.say(RULE)
+    assert await app.ask("Refund A1.") == "Done."
+    assert till.paid == [50]
 
 
 async def test_off_lets_it_run() -> None:
@@ -172,8 +225,8 @@ async def test_a_model_finds_what_the_check_does_not() -> None:
         "ActVerdict", {"conflict": True, "rule_id": "c-0001", "why": "Too much."}
     )
     llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=12), "Done.")
-    app = desk(llm, till, judge=judge)
-    await app.say(RULE)
+    app = desk(llm, till, judge=judge, rule=PARTLY)
+    await app.say(PARTLY)
     asked = waiting(await app.say("Refund A1, and the same again."))
     assert till.paid == []
     assert asked.args is not None
@@ -204,8 +257,8 @@ async def test_an_unsure_or_failing_model_leaves_it_to_the_check(answer: Any) ->
         "Done.",
         call("refund", order="A2", amount=50),
     )
-    app = desk(llm, till, judge=judge)
-    await app.say(RULE)
+    app = desk(llm, till, judge=judge, rule=PARTLY)
+    await app.say(PARTLY)
     assert await app.ask("Refund A1.") == "Done."
     assert till.paid == [12]
     waiting(await app.say("Refund A2."))
@@ -215,8 +268,8 @@ async def test_an_unsure_or_failing_model_leaves_it_to_the_check(answer: Any) ->
 async def test_an_allowing_model_is_evidence() -> None:
     till = Till()
     llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=12), "Done.")
-    app = desk(llm, till, judge=ScriptedLlm())
-    await app.say(RULE)
+    app = desk(llm, till, judge=ScriptedLlm(), rule=PARTLY)
+    await app.say(PARTLY)
     await app.say("Refund A1.")
     [decision] = await decisions(app)
     assert (decision.verdict, decision.by) == (GuardVerdict.ALLOWED, GuardJudge.MODEL)
@@ -234,7 +287,8 @@ async def test_an_agent_called_as_a_tool_is_refused_as_nobody_can_be_asked() -> 
     assert await app.ask("Let the clerk see to A1.") == "It was refused."
     assert till.paid == []
     assert RULE in prompt_text(inner.requests[-1])
-    assert [each.verdict for each in await decisions(app)] == [GuardVerdict.BLOCKED]
+    stopped = [each.verdict for each in await decisions(app) if each.rule_id]
+    assert stopped == [GuardVerdict.BLOCKED]
 
 
 async def test_a_tool_declared_as_acting_is_confirmed_when_nothing_decides() -> None:
@@ -249,6 +303,7 @@ async def test_a_tool_declared_as_acting_is_confirmed_when_nothing_decides() -> 
             "rule_changes": [{"kind": "add", "quote": rule}],
         },
     )
+    memory.on("ActVerdict", {"conflict": None})
     app = Desk(LlmAgent(name="ops", model=llm, tools=[till.refund]), settings, memory=memory)
     await app.say(rule)
     assert await app.constraints() == [rule]
@@ -336,8 +391,8 @@ async def test_both_runs_of_a_turn_that_waited_are_kept_and_what_the_judge_was_a
         "ActVerdict", {"conflict": True, "rule_id": "c-0001", "why": "Too much."}
     )
     llm = ScriptedLlm().on("generator", "Noted.", call("refund", order="A1", amount=12), "Done.")
-    app = desk(llm, Till(), judge=judge)
-    await app.say(RULE)
+    app = desk(llm, Till(), judge=judge, rule=PARTLY)
+    await app.say(PARTLY)
     asked = waiting(await app.say("Refund A1, and the same again."))
     before = await kept(app, 2)
     assert [each.stage for each in before][-2:] == ["generator", "guard"]

@@ -27,14 +27,14 @@ from google.genai import types
 from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.model_calls import count_failure, note_request
-from acc_ace.adk.plugin.model_request import bound_results, can_take, find_cache, put_memory
+from acc_ace.adk.plugin.model_request import can_take, find_cache, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
 from acc_ace.adk.plugin.run_notes import NotesMode
 from acc_ace.adk.plugin.turn_memory import TurnMemory
 from acc_ace.adk.stages.answer_events import answer_metadata
 from acc_ace.adk.stages.stage import projection
-from acc_ace.adk.stages.tool_loop import AgentCalls, is_failure, result_text
+from acc_ace.adk.stages.tool_loop import AgentCalls, bound_results, is_failure, result_text
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.text.arguments import checked
@@ -92,7 +92,8 @@ class BoundedMemoryPlugin(BasePlugin):
         self._memory = TurnMemory(self._container, models or {}, root)
         lasting = self._memory.models.lasting()
         self._maintenance = self._parts.maintenance(self._container, models=lasting)
-        self._guard = ActGuard(self._container, (models or {}).get("guard"), mode=guard)
+        judge, compressor = (models or {}).get("guard"), lasting["compressor"]
+        self._guard = ActGuard(self._container, judge, compressor=compressor, mode=guard)
         self._calls = AgentCalls(self._container, self._guard)
         self._container.spending.require_prices(self._parts.priced_names([self._guard.model]))
         self._turns = Turns(

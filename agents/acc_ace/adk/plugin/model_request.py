@@ -22,9 +22,7 @@ from google.genai import types
 
 from acc_ace.adk.memory_view import lasting_text, put_changing
 from acc_ace.adk.plugin.turn_trigger import turn_events
-from acc_ace.adk.stages.tool_loop import result_text, shown_response
 from acc_ace.adk.user_content import content_text, quote_attachments
-from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.prompt import Prompt
@@ -69,30 +67,6 @@ def can_take(request: LlmRequest, tool: str) -> bool:
         return False
     only_functions = all(isinstance(t, types.Tool) and t.function_declarations for t in tools)
     return only_functions and tool not in request.tools_dict
-
-
-def bound_results(
-    request: LlmRequest, max_tokens: int, rules: Sequence[ConstraintPin] = ()
-) -> None:
-    """Cut long tool results of a request; put rules beside those that contradict one.
-
-    The request shares its parts with the session's events, so a part is replaced, not changed.
-    """
-    for at, content in enumerate(request.contents):
-        parts = [_bounded(part, max_tokens, rules) for part in content.parts or []]
-        if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
-            request.contents[at] = content.model_copy(update={"parts": parts})
-
-
-def _bounded(part: types.Part, max_tokens: int, rules: Sequence[ConstraintPin]) -> types.Part:
-    response = part.function_response
-    if response is None:
-        return part
-    shown = shown_response(result_text(response.response), max_tokens, rules)
-    if shown is None:
-        return part
-    changed = response.model_copy(update={"response": shown})
-    return part.model_copy(update={"function_response": changed})
 
 
 def _ends_with(request: LlmRequest, turn_input: TurnInput) -> bool:

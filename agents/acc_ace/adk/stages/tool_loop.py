@@ -191,6 +191,9 @@ class ToolLoop(AgentCalls):
         record = self._record(callback_context)
         record.observer.budget.begin()
         self._quote_input(record, llm_request)
+        if record.tools.calls:
+            limit = self._limits.tool_result_tokens
+            bound_results(llm_request, limit, record.rules, screened=SEARCH_TOOL)
         # x_t, the last message, is there already, with this turn's tool loop after it.
         put_changing(llm_request.contents, record, self._prompt)
         used = len(record.tools.calls)
@@ -245,13 +248,10 @@ class ToolLoop(AgentCalls):
         tool_context: ToolContext,
         tool_response: object,
     ) -> dict[str, Any] | None:
-        """Keep the result as evidence; what the model sees of it is bounded and screened."""
-        text, limit = result_text(tool_response), self._limits.tool_result_tokens
-        record = self._record(tool_context)
+        """Keep the result as evidence; the event has it whole, as JSON."""
+        record, text = self._record(tool_context), result_text(tool_response)
         self.ended(record, tool, tool_context, text, is_error=is_failure(tool_response))
-        # Search results are screened already, one by one.
-        rules = [] if tool.name == SEARCH_TOOL else record.rules
-        return shown_response(text, limit, rules) or mended_response(tool_response)
+        return mended_response(tool_response)
 
     def on_tool_error(
         self,
@@ -285,6 +285,34 @@ class ToolLoop(AgentCalls):
     def _record(self, context: CallbackContext) -> TurnRecord:
         session = context.session
         return self._records.get(SessionKey(session.app_name, session.user_id, session.id))
+
+
+def bound_results(
+    request: LlmRequest, max_tokens: int, rules: Sequence[ConstraintPin] = (), *, screened: str = ""
+) -> None:
+    """Cut long tool results of a request; put rules beside those that contradict one.
+
+    Results of the tool `screened` are screened already. The request shares its parts with the
+    session's events, so a part is replaced, not changed.
+    """
+    for at, content in enumerate(request.contents):
+        parts = [_bounded(part, max_tokens, rules, screened) for part in content.parts or []]
+        if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
+            request.contents[at] = content.model_copy(update={"parts": parts})
+
+
+def _bounded(
+    part: types.Part, max_tokens: int, rules: Sequence[ConstraintPin], screened: str
+) -> types.Part:
+    response = part.function_response
+    if response is None:
+        return part
+    against = () if screened and response.name == screened else rules
+    shown = shown_response(result_text(response.response), max_tokens, against)
+    if shown is None:
+        return part
+    changed = response.model_copy(update={"response": shown})
+    return part.model_copy(update={"function_response": changed})
 
 
 def shown_response(

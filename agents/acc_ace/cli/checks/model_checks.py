@@ -10,7 +10,7 @@ from acc_ace.errors import ConfigError
 from acc_ace.hooks import EMBEDDERS, ENDPOINTS, GUARD, is_offered, only
 from acc_ace.models.factory import describe
 from acc_ace.models.gemini import reach_gemini
-from acc_ace.models.names import Kind, has_judge, kind_of
+from acc_ace.models.names import Kind, has_judge, kind_of, note_on
 
 _ANSWER_S, _PROBE_S = 10.0, 300.0
 """Seconds for test requests to Gemini, and to an endpoint that may load its model first."""
@@ -56,7 +56,8 @@ def check_guard(settings: Settings) -> CheckResult:
     if not is_offered(GUARD):
         detail = "missing: tool calls are not checked against the rules"
         return problem("guard mode", detail, "install the extension 'guard', or set it to off")
-    judge = f"and {settings.model_name('guard')}" if has_judge(settings) else "alone"
+    name = settings.model_name("guard" if settings.guard_model.model else "compressor")
+    judge = "alone" if note_on(name) else f"and {name}"
     return ok("guard mode", f"{mode}, by the deterministic check {judge}")
 
 

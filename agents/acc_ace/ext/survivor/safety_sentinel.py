@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.normalize import one_line
-from acc_ace.ext.guard.guard import ActCall, Breach, conflicts
+from acc_ace.ext.guard.calls import ActCall, Tool
+from acc_ace.ext.guard.checks import Breach, breaches
 from acc_ace.ext.survivor.exploration import Outlook
 from acc_ace.ext.survivor.planner import Beliefs, PlannedSteps, plan_steps
 from acc_ace.ext.survivor.survival import THRESHOLD_BOUNDS, Action, Alert, Plan
@@ -87,8 +88,8 @@ class SafetySentinel:
     def _broken(self, name: str, **args: str) -> Breach | None:
         key = (name, *args.values())
         if key not in self._verdicts:
-            call = ActCall(name, _SYNONYMS.get(name, ""), args)
-            self._verdicts[key] = next(iter(conflicts(call, self.pins, self.at)), None)
+            tool, call = Tool(name, _SYNONYMS.get(name, "")), ActCall(name, args)
+            self._verdicts[key] = next(breaches(call, tool, self.pins, self.at), None)
         return self._verdicts[key]
 
     def candidates(self, outlook: Outlook) -> tuple[str, ...]:

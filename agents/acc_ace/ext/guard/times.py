@@ -1,10 +1,12 @@
 """When a rule holds: hours, days and dates that it names, and whether a moment lies within."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
-from typing import Any, Final
+from datetime import UTC, datetime, time
+from functools import cache
+from typing import Final
+from zoneinfo import ZoneInfo, available_timezones
 
 from acc_ace.core.text.dates.dates_ja import WEEKDAYS
 from acc_ace.core.text.dates.periods import named_periods
@@ -41,10 +43,14 @@ _JA_DAY: Final = lazy_pattern(rf"([{WEEKDAYS}])曜日?")
 _BEFORE_DATE: Final = lazy_pattern(r"\bbefore\b|\buntil\b|より前|まで(?:は)?|前に")
 _AFTER_DATE: Final = lazy_pattern(r"\bafter\b|\bfrom\b|以降|より後")
 _YEAR: Final = lazy_pattern(r"\b\d{4}\b|\d{4}年")
+_ZONE: Final = lazy_pattern(
+    r",? ?\(?\b(?P<city>[a-z]+(?: [a-z]+)?) (?:local )?time\b\)?"
+    r"|\b(?P<short>utc|gmt|cet|est|jst)\b|(?P<ja>日本時間)"
+)
 _ISO: Final = lazy_pattern(r"^\d{4}-\d\d-\d\d[T ]\d\d:\d\d")
 _CLOCK_VALUE: Final = lazy_pattern(r"^\d{1,2}:\d\d$")
 
-_LIFETIME: Final = timedelta(days=50 * 365)
+_LATER: Final = datetime(2150, 1, 1, tzinfo=UTC)
 """Dates are read as if said so much later, since those of the future are read as none."""
 
 
@@ -58,22 +64,33 @@ class Window:
     after: datetime | None = None
     until: int | None = None
     """Minute of the day after which an argument is too late."""
+    zone: str = ""
+    """The zone that the rule names; the user's by default."""
+    only: bool = False
+    """Whether the rule forbids what lies outside."""
 
     def holds(self, at: datetime) -> bool:
         """Whether the moment lies within."""
-        if (self.before and at >= self.before) or (self.after and at < self.after):
+        at = self.zoned(at)
+        if self.before and at >= _zoned_as(self.before, at):
+            return False
+        if self.after and at < _zoned_as(self.after, at):
             return False
         if self.days is not None and at.weekday() not in self.days:
             return False
         return self.hours is None or _within(at.hour * 60 + at.minute, self.hours)
 
+    def zoned(self, at: datetime) -> datetime:
+        """A moment in the zone of the rule."""
+        return at.astimezone(ZoneInfo(self.zone)) if self.zone else at
 
-def window_of(rule: str, at: datetime) -> tuple[Window | None, str]:
-    """The window that a rule names, and the rule without the words of time."""
-    text = normalise(rule)
+
+def window_of(text: str) -> tuple[Window | None, str]:
+    """The window that a normalised rule names, and the rule without the words of time."""
     if _YEAR.search(text):
-        return _dated(text, at)
-    days, rest = _days(text)
+        return _dated(text)
+    zone, plain = _zone(text)
+    days, rest = _days(plain)
     hours, until, rest = _hours(rest)
     if _BUSINESS.search(rest):
         rest = _BUSINESS.sub(" ", rest)
@@ -83,25 +100,50 @@ def window_of(rule: str, at: datetime) -> tuple[Window | None, str]:
         rest, hours = _NIGHT.sub(" ", rest), hours or (22 * 60, 6 * 60)
     if days is None and hours is None and until is None:
         return None, text
-    return Window(days, hours, until=until), rest
+    return Window(days, hours, until=until, zone=zone), rest
 
 
-def moments(args: Mapping[str, Any], at: datetime) -> list[datetime]:
-    """The moments that a call is about: those among its arguments, else now."""
-    times = [moment for value in args.values() if (moment := _moment(value, at)) is not None]
-    return times or [at]
+def applies(window: Window, values: Sequence[object], at: datetime, *, standing: bool) -> bool:
+    """Whether a call with these argument values falls into what a window speaks of.
+
+    `standing`: what is set holds on all days, so that the day of the call does not matter.
+    """
+    meant, days = moments_in(values, at), days_in(values)
+    if window.until is not None:
+        zoned = [window.zoned(moment) for moment in meant]
+        return any(moment.hour * 60 + moment.minute > window.until for moment in zoned)
+    if window.days is not None and days:
+        inside = bool(days & window.days)
+    elif standing and not meant and window.hours is None and window.before is window.after:
+        inside = not window.only
+    else:
+        inside = (all if window.only else any)(map(window.holds, meant or [at]))
+    return inside != window.only
 
 
-def minutes_of(args: Mapping[str, Any], at: datetime) -> list[int]:
-    """Times of day among the arguments, in minutes."""
-    times = [_moment(value, at) for value in args.values()]
-    return [moment.hour * 60 + moment.minute for moment in times if moment]
+def _zone(text: str) -> tuple[str, str]:
+    """The time zone that a rule names, and the rule without it."""
+    match = _ZONE.search(text)
+    name = match and (match["city"] or match["short"] or match["ja"])
+    zone = _cities().get(name.replace(" ", "_"), "") if name else ""
+    return (zone, text.replace(match.group(), " ")) if match and zone else ("", text)
 
 
-def day_named(args: Mapping[str, Any]) -> frozenset[int]:
-    """Days of the week that an argument is."""
-    values = [normalise(value) for value in args.values() if isinstance(value, str)]
-    return frozenset(day for value in values if len(value) <= 12 for day in _days(value)[0] or ())
+@cache
+def _cities() -> Mapping[str, str]:
+    known = {zone.rpartition("/")[2].lower(): zone for zone in sorted(available_timezones())}
+    return {**known, "jst": "Asia/Tokyo", "日本時間": "Asia/Tokyo", "gmt": "UTC"}
+
+
+def moments_in(values: Iterable[object], at: datetime) -> list[datetime]:
+    """The moments that values are, in the zone of `at`."""
+    return [moment for value in values if (moment := _moment(value, at)) is not None]
+
+
+def days_in(values: Iterable[object]) -> frozenset[int]:
+    """Days of the week that values name."""
+    words = [normalise(value) for value in values if isinstance(value, str) and len(value) <= 12]
+    return frozenset(day for word in words for day in _days(word)[0] or ())
 
 
 def _moment(value: object, at: datetime) -> datetime | None:
@@ -110,9 +152,12 @@ def _moment(value: object, at: datetime) -> datetime | None:
     if _ISO.match(value):
         try:
             moment = datetime.fromisoformat(value)
-        except ValueError:
+            # Near the first and the last year a zone has no such moment.
+            return (
+                moment.astimezone(at.tzinfo) if moment.tzinfo else moment.replace(tzinfo=at.tzinfo)
+            )
+        except (ValueError, OverflowError):
             return None
-        return moment if moment.tzinfo else moment.replace(tzinfo=at.tzinfo)
     if _CLOCK_VALUE.match(value):
         hour, minute = (int(part) for part in value.split(":"))
         if hour < 24 and minute < 60:
@@ -120,13 +165,12 @@ def _moment(value: object, at: datetime) -> datetime | None:
     return None
 
 
-def _dated(text: str, at: datetime) -> tuple[Window | None, str]:
-    periods = named_periods(text, at + _LIFETIME)
+def _dated(text: str) -> tuple[Window | None, str]:
+    periods = named_periods(text, _LATER)
     if not periods:
         return None, text
-    begin, end = periods[0].start, periods[-1].end
-    zone = UTC if re.search(r"\b(?:gmt|utc)\b", text) else at.tzinfo
-    begin, end = begin.replace(tzinfo=zone), end.replace(tzinfo=zone)
+    zone = UTC if re.search(r"\b(?:gmt|utc)\b", text) else None
+    begin, end = periods[0].start.replace(tzinfo=zone), periods[-1].end.replace(tzinfo=zone)
     clock = re.search(r"\b\d{1,2}:\d\d\b|\d{1,2}時半?", text)
     if clock is not None:
         minute = _minute(clock.group())
@@ -136,6 +180,11 @@ def _dated(text: str, at: datetime) -> tuple[Window | None, str]:
     if _AFTER_DATE.search(text):
         return Window(after=begin if clock else end), _without_date(text)
     return Window(after=begin, before=end), _without_date(text)
+
+
+def _zoned_as(moment: datetime, other: datetime) -> datetime:
+    """A moment of a rule; one that names no zone is of the user's."""
+    return moment if moment.tzinfo else moment.replace(tzinfo=other.tzinfo)
 
 
 def _without_date(text: str) -> str:
