@@ -1,11 +1,11 @@
 """Run every benchmark with its defaults: `make bench`."""
 
-from bench import rule_detection, startup, turn_cost, turn_overhead
+from bench import startup, turn_cost, turn_overhead
 
 
 def main() -> None:
     """One after the other, so that none disturbs another."""
-    for part in (startup, turn_cost, turn_overhead, rule_detection):
+    for part in (startup, turn_cost, turn_overhead):
         print(f"\n== {part.__name__} ==", flush=True)
         part.main()
 

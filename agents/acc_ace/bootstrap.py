@@ -51,6 +51,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         directory=stores.directory,
         tool_starts=stores.tool_starts,
         user_rules=stores.user_rules,
+        ccm_records=stores.ccm_records,
         spending=Spending(stores.spending, prices, time, ceiling=chosen.max_cost),
         traces=stores.traces,
         database=stores.database,

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from acc_ace.turn.journal import Journal
     from acc_ace.turn.learning_queue import LearningQueue
     from acc_ace.turn.ports import (
+        CcmRecords,
         EvidenceStore,
         SessionLock,
         ToolStarts,
@@ -94,6 +95,7 @@ class Container:
     directory: SessionDirectory
     tool_starts: ToolStarts
     user_rules: UserRules
+    ccm_records: CcmRecords
     spending: Spending
     """What model calls cost, and the ceiling of it."""
     traces: TraceStore

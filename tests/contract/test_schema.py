@@ -10,7 +10,7 @@ import pytest
 from acc_ace.config import Settings
 from acc_ace.errors import StoreError
 from acc_ace.storage.create_stores import Stores, create_stores
-from acc_ace.storage.sql_database import VERSION
+from acc_ace.storage.sql_database import OLDEST, VERSION
 from tests.contract.values import KEY, entry
 from tests.fakes import residue_postgres as postgres_residue
 from tests.fakes import residue_sqlite as sqlite_residue
@@ -45,6 +45,18 @@ def number_the_schema(settings: Settings, version: int) -> None:
         server.execute("UPDATE acc_ace.migrations SET version = %s", (version,))
 
 
+def without_upgrades(settings: Settings) -> None:
+    """The schema as the first release left it."""
+    if settings.database_url is None:
+        with closing(sqlite3.connect(path_of(settings))) as connection:
+            connection.execute("DROP TABLE ccm_records")
+    else:
+        url = settings.database_url.get_secret_value()
+        with psycopg.connect(url, autocommit=True) as server:
+            server.execute("DROP TABLE acc_ace.ccm_records")
+    number_the_schema(settings, OLDEST)
+
+
 def tables_of(settings: Settings) -> dict[str, Table]:
     if settings.database_url is None:
         with closing(sqlite3.connect(path_of(settings))) as connection:
@@ -71,6 +83,18 @@ async def test_a_database_of_another_version_is_refused_and_left_as_it_is(
     await other.close()
     number_the_schema(store_settings, VERSION)
     assert await stores.journal.head(KEY) == entry(1)
+
+
+async def test_a_database_of_the_first_release_is_upgraded_and_keeps_its_data(
+    store_settings: Settings, stores: Stores
+) -> None:
+    await stores.journal.append(KEY, entry(1), expected_version=0)
+    without_upgrades(store_settings)
+    newer = create_stores(store_settings, FixedClock())
+    assert await newer.journal.head(KEY) == entry(1)
+    await newer.ccm_records.add(KEY.tenant, "openai/small", "nS")
+    assert await newer.ccm_records.marks(KEY.tenant, "openai/small") == ("nS", [])
+    await newer.close()
 
 
 async def test_a_file_with_tables_of_somebody_else_is_refused(tmp_path: Path) -> None:

@@ -71,6 +71,7 @@ def opened(settings: Settings, embedder: Embedder) -> Container:
         directory=stores.directory,
         tool_starts=stores.tool_starts,
         user_rules=stores.user_rules,
+        ccm_records=stores.ccm_records,
         spending=Spending(stores.spending, load_prices(), clock, ceiling=None),
         traces=stores.traces,
         database=stores.database,
@@ -104,6 +105,7 @@ async def fill(
     )
     work.add(container.user_rules.change_write(key.tenant, added=[rule], removed=[]))
     await work.commit()
+    await container.ccm_records.add(key.tenant, mark("compressor"), "nS")
     used = {"generator": {mark("model"): TokenUse(input=9, calls=1)}}
     use = container.spending.prices.priced("run-1", 1, used)
     await container.spending.store.add(key, use, day=START.date())

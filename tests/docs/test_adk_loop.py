@@ -44,7 +44,7 @@ async def test_a_loop_that_stops_where_the_readme_says_has_the_answer_and_the_tu
             answer = "".join(part.text or "" for part in event.content.parts or [])
             break
     await events.aclose()
-    assert answer.startswith("db-01 stays up.\n\n+ c-0001 ")
+    assert answer.startswith("db-01 stays up.\n\nIn force: c-0001 ")
     assert [turn.outcome for turn in await container.evidence.list(KEY)] == [Outcome.ANSWERED]
     await runner.close()
     await container.close()

@@ -110,7 +110,7 @@ def test_adk_run_answers_in_the_terminal(tmp_path: Path) -> None:
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    assert "+ c-0001 " in ended.stdout
+    assert "In force: c-0001 " in ended.stdout
     for field in INTERNAL:
         assert field not in ended.stdout
 

@@ -234,7 +234,9 @@ def test_data_directory_that_cannot_be_made_exits_with_2(
 
 
 @needs("embedded", "openai_compatible")
-def test_model_that_fails_exits_with_1_and_undoes_the_turn(acc_ace: CommandLine) -> None:
+def test_model_that_fails_exits_with_1_and_the_next_turn_has_what_was_demanded(
+    acc_ace: CommandLine,
+) -> None:
     rule = "Never restart db-01 during business hours."
     acc_ace.set("ACC_ACE_GENERATOR__MODEL", "openai/none")
     acc_ace.set("ACC_ACE_GENERATOR__RETRIES", "0")
@@ -245,7 +247,9 @@ def test_model_that_fails_exits_with_1_and_undoes_the_turn(acc_ace: CommandLine)
     assert "openai/none" in ended.err
     acc_ace.set("ACC_ACE_GENERATOR__MODEL", "embedded/rules")
     after = acc_ace("chat", "--json", "--session", "s", stdin="hello")
-    assert (after.turns[0]["turn"], after.turns[0]["constraints"]) == (1, [])
+    assert after.turns[0]["turn"] == 1
+    assert [kept["text"] for kept in after.turns[0]["constraints"]] == [rule]
+    assert "earlier message that got no answer" in after.turns[0]["answer"]
 
 
 def test_playbook_can_be_shown(acc_ace: CommandLine) -> None:

@@ -65,7 +65,7 @@ def test_forgetting_is_undone(acc_ace: CommandLine) -> None:
 @needs("embedded")
 def test_a_whole_message_releases_and_the_answer_names_the_rule(acc_ace: CommandLine) -> None:
     _, lifted = said(acc_ace, f"Rule: {PEANUTS}", "release c-0001")
-    assert f"- c-0001 lifted: {PEANUTS}" in lifted["answer"]
+    assert f"Lifted: c-0001 {PEANUTS}" in lifted["answer"]
     assert lifted["constraints"] == []
     _, business = said(
         acc_ace, f"Rule: {PEANUTS}", "Cancel C-0001 and refund the customer.", session="other"

@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.soak]
 RULE = "Never restart db-01 during business hours."
 TURNS = (
     "Our goal is to bring checkout back and find the root cause of ticket INC-4821.",
-    RULE,
+    f"Rule: {RULE}",
     "Aiko is the incident commander and Tom owns the checkout service.",
     "Who is the incident commander?",
 )
@@ -185,8 +185,8 @@ def test_a_turn_is_sent_its_stages_are_seen_and_memory_follows(
         ".querySelectorAll('.stages li').forEach(e => seen.add(e.innerText.split(/\\s/)[0])))"
         ".observe(document.body, {childList: true, subtree: true})"
     )
-    say(browser, RULE)
-    shows(browser, "turn 1 of 1", "+ c-0001", "live")
+    say(browser, f"Rule: {RULE}")
+    shows(browser, "turn 1 of 1", "In force: c-0001", "live")
     assert {"compressor", "generator"} <= set(browser.evaluate("[...seen]"))
     assert browser.evaluate("document.querySelector('.composer textarea').value") == ""
     click_text(browser, "▲")
@@ -217,16 +217,36 @@ def test_rules_are_made_kept_for_every_session_and_lifted(browser: Browser, own:
     assert [rule["text"] for rule in rules] == ["Answer in one sentence."]
 
 
-def test_an_open_question_is_answered_by_a_button(browser: Browser, own: Server) -> None:
-    post(own.url, "/v1/sessions/incident/turns", {"input": "I think the ban on restarts is over."})
-    asked = httpx.get(f"{own.url}/v1/sessions/incident/rules").json()["questions"]
-    assert len(asked) == 1
-    browser.open(f"{own.url}/ui/{SESSION}/turn/5/rules")
-    shows(browser, asked[0]["id"])
-    click_text(browser, "No")
+@pytest.mark.parametrize("word", ["Lift it", "Leave it as it is"])
+@pytest.mark.parametrize("tab", ["rules", "state"])
+def test_a_change_that_waits_is_shown_in_full_and_settled_by_a_button(
+    browser: Browser, own: Server, word: str, tab: str
+) -> None:
+    said = "Lift the ban on restarts of db-01 during business hours."
+    post(own.url, "/v1/sessions/incident/turns", {"input": said})
+    [asked] = httpx.get(f"{own.url}/v1/sessions/incident/rules").json()["questions"]
+    assert (asked["kind"], asked["before"], asked["after"]) == ("release", RULE, [])
+    browser.open(f"{own.url}/ui/{SESSION}/turn/5/{tab}")
+    shows(browser, "Waits for your consent", asked["id"], "Lift it", "Leave it as it is")
+    notice = "document.querySelector('.notice.ask').innerText"
+    assert RULE in browser.evaluate(notice)
+    assert said in browser.evaluate(notice)
+    click_text(browser, word)
     gone = "!document.querySelector('.notice.ask')"
     browser.wait(lambda: browser.evaluate(gone), "the question to be settled")
-    assert httpx.get(f"{own.url}/v1/sessions/incident/rules").json()["questions"] == []
+    rules = httpx.get(f"{own.url}/v1/sessions/incident/rules").json()
+    assert rules["questions"] == []
+    assert [rule["text"] for rule in rules["constraints"]] == ([] if word == "Lift it" else [RULE])
+
+
+def test_a_provisional_rule_is_taken_back_by_a_button(browser: Browser, own: Server) -> None:
+    rule = "Never refund more than 20 euros without asking me first."
+    post(own.url, "/v1/sessions/new/turns", {"input": rule})
+    browser.open(f"{own.url}/ui/#/session/acc_ace/user/new/turn/1/rules")
+    shows(browser, rule, "provisional")
+    click_text(browser, "Take back")
+    shows(browser, "No rules are in force.")
+    assert httpx.get(f"{own.url}/v1/sessions/new/rules").json()["constraints"] == []
 
 
 def test_turns_are_undone_one_after_the_other(browser: Browser, own: Server) -> None:

@@ -56,7 +56,7 @@ def test_a_turn_of_a_plugin_app_is_sent_seen_and_rated(browser: Browser, url: st
         ".observe(document.body, {childList: true, subtree: true})"
     )
     say(browser, RULE)
-    shows(browser, "turn 1 of 1", "+ c-0001", "Noted.", "live")
+    shows(browser, "turn 1 of 1", "In force: c-0001", "Noted.", "live")
     assert {"recaller", "qualifier", "compressor"} <= set(browser.evaluate("[...seen]"))
     click_text(browser, "▲")
     browser.wait(

@@ -116,7 +116,7 @@ def test_sigterm_lets_the_running_turn_finish_and_refuses_new_ones(
             assert (refused.status_code, refused.json()["code"]) == (503, "shutting_down")
         answered = running.result()
         assert answered.status_code == 200
-        assert answered.json()["answer"].startswith("at last\n\n+ c-0001 ")
+        assert answered.json()["answer"].startswith("at last\n\nIn force: c-0001 ")
         server.wait()
     _assert_state(tmp_path, constraints=[RULE], turn=1)
 

@@ -8,7 +8,7 @@ from typing import Any
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import Role
-from acc_ace.core.text.rules.reading import proposed_changes
+from acc_ace.core.text.rules.own_words import without_numbers
 from tests.fakes.prompt_state import state_of
 
 _INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)
@@ -18,8 +18,8 @@ def default_reply(role: Role | None, text: str) -> dict[str, Any]:
     """The answer of a role to a prompt; `text` is all of the prompt, with its tagged inputs.
 
     The Qualifier calls every candidate relevant, without a reason; the Compressor leaves out what
-    it does not change, writes x_t into the trace and points at what x_t says of rules; the
-    Generator says 'ok', Reflector and Curator nothing at all.
+    it does not change, writes x_t into the trace and says nothing of rules; the Generator says
+    'ok', Reflector and Curator nothing at all.
     """
     inputs = read_tagged(text)
     match role:
@@ -67,15 +67,10 @@ def prompt_text(llm_request: LlmRequest) -> str:
 def _changed(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """What a Compressor that obeys its prompt replies: only what the turn changes."""
     previous = state_of(inputs.get("previous_state"))
-    said = str(_dict(inputs.get("current_input")).get("text", ""))
-    has_goal = bool(previous.ccs.goal_orientation)
-    changes = proposed_changes(said, previous.pins, has_goal=has_goal)
+    said = without_numbers(str(_dict(inputs.get("current_input")).get("text", "")))
     reply: dict[str, Any] = {"episodic_trace": said[:200]}
     if not previous.ccs.semantic_gist:
         reply["semantic_gist"] = "A conversation."
-    if changes:
-        listed = [change.model_dump(mode="json", exclude_defaults=True) for change in changes]
-        reply["rule_changes"] = listed
     return reply
 
 

@@ -11,6 +11,7 @@ from schemas.base import Authority, SessionKey, Tenant
 from schemas.ccs import empty_ccs
 from schemas.commit import (
     CcsDiff,
+    ChangeKind,
     CommitKind,
     CommittedState,
     ConstraintPin,
@@ -25,6 +26,7 @@ from schemas.report import (
     Answer,
     AnswerChunk,
     FeedbackReport,
+    ReportedQuestion,
     StageStarted,
     TokenUse,
     TurnDone,
@@ -38,13 +40,14 @@ AT = datetime(2026, 1, 2, tzinfo=UTC)
 
 
 class FakeRules:
-    """The rules of one session."""
+    """The rules of one session, each of which a yes to `q-<its number>` lifts."""
 
     def __init__(self) -> None:
         self.pins: list[ConstraintPin] = []
+        self.answered: list[tuple[str, bool]] = []
 
     async def state(self, key: SessionKey) -> CommittedState:
-        return CommittedState(pins=self.pins)
+        return CommittedState(pins=list(self.pins))
 
     async def pin(self, key: SessionKey, text: str, scope: RuleScope) -> ConstraintPin:
         pin = ConstraintPin(
@@ -65,11 +68,17 @@ class FakeRules:
         self.pins.remove(found)
         return found
 
+    async def answer(self, key: SessionKey, question_id: str, *, yes: bool) -> CommittedState:
+        self.answered.append((question_id, yes))
+        await self.forget(key, question_id.replace("q-", "c-"))
+        return await self.state(key)
+
 
 class FakeTurnApi:
     """Answers 'echo: <input>'. An input that is a key of `errors` raises; 'hang' never ends.
 
-    'pay A B' waits for a person's word on two payments.
+    'pay A B' waits for a person's word on two payments; 'lift 1 2' opens questions about
+    two rules.
     """
 
     def __init__(self, errors: Mapping[str, AccAceError] | None = None) -> None:
@@ -114,7 +123,10 @@ class FakeTurnApi:
         yield AnswerChunk(text=answer[3:])
         yield Answer(text=answer, model="fake")
         state = self._commit(key, text)
-        yield TurnDone(report=report(turn=state.turn, text=text, answer=answer))
+        asked = text.split()[1:] if text.startswith("lift ") else []
+        questions = [lifting(int(number), turn=state.turn) for number in asked]
+        done = report(turn=state.turn, text=text, answer=answer)
+        yield TurnDone(report=done.model_copy(update={"questions": questions}))
 
     async def confirm(
         self, key: SessionKey, answers: Mapping[str, bool]
@@ -199,6 +211,19 @@ class FakeTurnApi:
             )
         )
         return state
+
+
+def lifting(number: int, *, turn: int) -> ReportedQuestion:
+    """Whether to lift a rule."""
+    return ReportedQuestion(
+        id=f"q-{number:04d}",
+        kind=ChangeKind.RELEASE,
+        rule_id=f"c-{number:04d}",
+        quote="It is over.",
+        text="",
+        before="No restarts.",
+        asked_turn=turn,
+    )
 
 
 def waiting(name: str) -> WaitingCall:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from acc_ace.core.gates.commit_gate import GateResult
 from acc_ace.core.gates.commit_gate import commit as commit_gate
 from acc_ace.core.gates.references import NO_EVIDENCE, Evidence
-from acc_ace.core.text.rules.reading import user_words
+from acc_ace.core.text.rules.reading import read_user_words
 from schemas.ccs import CompressedCognitiveState
-from schemas.commit import CommittedState, RuleChange
+from schemas.commit import CommittedState, CompressorReply, RuleChange
 from schemas.interaction import TurnInput
 from schemas.limits import Limits
 
@@ -18,17 +18,19 @@ def commit(
     turn_input: TurnInput,
     *,
     limits: Limits,
-    changes: Sequence[RuleChange] = (),
+    changes: Sequence[RuleChange] | None = (),
     evidence: Evidence = NO_EVIDENCE,
-    sole_question: str | None = None,
 ) -> GateResult:
-    """CCS_t from a proposal and these changes of the rules."""
+    """CCS_t from a proposal and these changes of the rules; None leaves them to the reader."""
     return commit_gate(
         previous,
         proposal,
         turn_input,
-        user_words(turn_input, changes),
+        read_user_words(turn_input, _reply(changes), previous.pins, questions=previous.questions),
         evidence=evidence,
         limits=limits,
-        sole_question=sole_question,
     )
+
+
+def _reply(changes: Sequence[RuleChange] | None) -> CompressorReply:
+    return CompressorReply(rule_changes=None if changes is None else [*changes])

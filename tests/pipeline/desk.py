@@ -97,7 +97,7 @@ class Desk:
         """The last text that a turn says, without the new rules that code lists below it."""
         texts = [text_of(event) for event in await self.say(message, **options)]
         said = next((text for text in reversed(texts) if text), "")
-        return said.partition("\n\n+ c-")[0]
+        return said.partition("\n\nIn force: c-")[0]
 
     async def constraints(self, key: SessionKey = KEY) -> list[str]:
         """The active constraints."""
@@ -127,9 +127,13 @@ class Desk:
         await self.plugin.close()
 
 
-def with_note(answer: str, rule: str) -> str:
-    """An answer with the first rule of a session listed below it as new."""
-    return f"{answer}\n\n+ c-0001 {rule} (/forget c-0001 if that was not meant)"
+def with_note(answer: str, rule: str, *, late: bool = False) -> str:
+    """An answer with the first rule of a session listed below it as new.
+
+    If `late`, the rule was said in a message that got no answer.
+    """
+    said = "Also from your earlier message that got no answer:\n" if late else ""
+    return f"{answer}\n\n{said}In force: c-0001 {rule} (to take it back, send only: no c-0001)"
 
 
 def text_of(event: Event) -> str:

@@ -7,7 +7,6 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.core.schemas.interaction import Outcome
 from acc_ace.errors import (
-    ConstraintBudgetError,
     ModelOutputError,
     ModelUnavailable,
     SessionBusyError,
@@ -126,15 +125,16 @@ async def test_a_second_turn_that_waits_too_long_is_told_so_before_any_model_is_
     assert (await first).answer == "done"
 
 
-async def test_constraints_over_budget_fail_the_turn_loudly_and_none_is_dropped() -> None:
+async def test_a_rule_over_the_budget_is_said_not_kept_and_none_is_dropped() -> None:
     talk = Talk(settings(constraints_tokens=32))
     await talk.say(BAN)
-    with pytest.raises(ConstraintBudgetError, match="ACC_ACE_LIMITS__CONSTRAINTS_TOKENS"):
-        await talk.say(
-            "Rule: Never delete any backup of the billing, ledger, payroll, invoice, customer, "
-            "audit, archive, warehouse and reporting databases "
-            "without written approval of the owner."
-        )
+    rule = (
+        "Never delete any backup of the billing, ledger, payroll, invoice, customer, "
+        "audit, archive, warehouse and reporting databases without written approval of the owner."
+    )
+    report = await talk.say(f"Rule: {rule}")
+    assert "Not kept, as the rules have no room left: 'Never delete any backup" in report.answer
+    assert "ACC_ACE_LIMITS__CONSTRAINTS_TOKENS" in report.answer
     assert await talk.constraints() == [BAN]
 
 

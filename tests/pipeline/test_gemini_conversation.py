@@ -33,6 +33,7 @@ from tests.pipeline.desk import unquoted, with_note
 
 KEY = SessionKey(APP_NAME, "ops", "s1")
 BAN = "No restarts during business hours."
+POINTED = {"rule_changes": [{"sentence": 1, "kind": "restriction"}]}
 MODEL, SPARE = "gemini-3.5-flash", "gemini-3.1-flash-lite"
 
 
@@ -66,6 +67,7 @@ async def say(talk: Conversation, text: str) -> TurnReport:
 async def test_a_key_alone_puts_every_agent_on_gemini(
     gemini: FakeGemini, talk: Conversation
 ) -> None:
+    gemini.script("compressor", says_json(POINTED))
     report = await say(talk, BAN)
     assert report.answer == with_note("ok", BAN)
     assert [item.text for item in report.constraints] == [BAN]
@@ -91,6 +93,7 @@ async def test_structured_stages_send_system_and_schema(
     schema = gemini.requests_of("compressor")[0].body["generationConfig"]["responseSchema"]
     assert tuple(schema["properties"]) == (
         *[name for name in CCS_FIELDS if name not in {"goal_orientation", "constraints"}],
+        "input_is",
         "rule_changes",
     )
 
@@ -279,8 +282,9 @@ async def test_failed_compression_keeps_the_last_good_state_and_warns(
     name: str, gemini: FakeGemini
 ) -> None:
     talk = conversation(timeout_s=_timeout_s(name), retries=0)
-    before = await say(talk, f"{BAN} Our goal is to restore checkout.")
-    gemini.script("compressor", FAILURES[name])
+    gemini.script("compressor", says_json(POINTED), FAILURES[name])
+    before = await say(talk, f"{BAN}\nGoal: Restore checkout.")
+    assert [rule.text for rule in before.constraints] == [BAN]
     report = await say(talk, "What should I do next?")
     assert report.answer == "ok"
     kept = [rule.model_copy(update={"tentative": False}) for rule in before.constraints]
@@ -385,7 +389,7 @@ async def test_an_entry_that_cannot_be_used_is_asked_for_once_more_and_then_said
     assert "frobnicate" not in wire_text(first.body)
     assert "these entries could not be used" in wire_text(again.body)
     assert report.ccs.semantic_gist == "Mails."
-    assert f"Not kept: '{wish}'; to keep it as a rule, send only: /rule {wish}" in report.answer
+    assert f"Not kept: '{wish}'. To keep it as a rule, send only: /rule {wish}" in report.answer
 
 
 async def test_an_entry_put_right_when_asked_again_is_in_force(

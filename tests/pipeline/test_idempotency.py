@@ -14,7 +14,7 @@ from tests.fakes.place import Place
 from tests.fakes.scripted_llm import Reply, ScriptedLlm
 from tests.pipeline.talk import KEY, Talk, settings
 
-RULE = "Never restart db-01 before noon."
+RULE = "Rule: Never restart db-01 before noon."
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_a_turn_that_failed_is_taken_under_the_same_key(talk: Talk) -> Non
     with pytest.raises(ModelUnavailable):
         await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")
     answered = await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")
-    assert answered.answer.startswith("ok\n\n+ c-0001 ")
+    assert answered.answer.startswith("ok\n\nIn force: c-0001 ")
     kept = await talk.container.evidence.list(KEY)
     assert [turn.outcome for turn in kept].count(Outcome.ANSWERED) == 1
 
@@ -87,7 +87,7 @@ async def test_a_repeat_while_the_turn_runs_is_refused() -> None:
         await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")
     go_on.set()
     answered = await first
-    assert answered.answer.startswith("done\n\n+ c-0001 ")
+    assert answered.answer.startswith("done\n\nIn force: c-0001 ")
     again = await talk.conversation.turn(KEY, RULE, idempotency_key="a-1")
     assert again.answer == answered.answer
     assert len(talk.llm.requests_of("generator")) == 1

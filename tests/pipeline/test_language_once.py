@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from acc_ace import Conversation, build_container
-from acc_ace.core.text.rules import rule_detection
-from acc_ace.core.text.rules.quoted_spans import own_sentences
+from acc_ace.core.text.rules import own_words
+from acc_ace.core.text.rules.quoted_spans import lines_of_speaker
 from acc_ace.memory.ranking import SearchQuery, fitted, search_query
 from acc_ace.storage import sql_artifacts
 from config import ROLES, Settings
@@ -36,9 +36,9 @@ async def test_rules_are_looked_for_once_in_each_text_of_a_turn(
 
     def counted(text: str) -> Iterator[str]:
         read[text] += 1
-        return own_sentences(text)
+        return lines_of_speaker(text)
 
-    monkeypatch.setattr(rule_detection, "own_sentences", counted)
+    monkeypatch.setattr(own_words, "lines_of_speaker", counted)
     container = build_container(Settings(data_dir=tmp_path / "data"))
     # Its Compressor proposes nothing: what it would look for is not part of the turn.
     quiet = ScriptedLlm().on("compressor", {"semantic_gist": "A talk."})
@@ -59,7 +59,7 @@ async def test_x_t_is_analysed_off_the_event_loop(
 
     def sentences(text: str) -> Iterator[str]:
         threads["rules"].add(threading.get_ident())
-        return own_sentences(text)
+        return lines_of_speaker(text)
 
     def query(asked: RecallQuery) -> SearchQuery:
         threads["query"].add(threading.get_ident())
@@ -70,7 +70,7 @@ async def test_x_t_is_analysed_off_the_event_loop(
         return fitted(*asked)
 
     monkeypatch.setattr(sql_artifacts, "fitted", excerpts)
-    monkeypatch.setattr(rule_detection, "own_sentences", sentences)
+    monkeypatch.setattr(own_words, "lines_of_speaker", sentences)
     monkeypatch.setattr(sql_artifacts, "search_query", query)
     container = build_container(Settings(data_dir=tmp_path / "data"))
     # Its Compressor proposes nothing: what it would look for is not part of the turn.

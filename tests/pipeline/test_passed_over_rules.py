@@ -4,111 +4,136 @@ import pytest
 
 from acc_ace import AccController, build_container
 from config import ROLES, Settings
+from schemas.commit import CommittedState
 from schemas.interaction import Attachment, TurnInput
 from tests.fakes.scripted_llm import ScriptedLlm
 
-NOTHING = {"semantic_gist": "Work.", "rule_changes": []}
-BAN = "No restarts during business hours."
+MUTE: dict[str, object] = {"semantic_gist": "Work.", "rule_changes": []}
+"""Says of each message that there is nothing about rules."""
+SILENT: dict[str, object] = {"semantic_gist": "Work."}
+"""Says nothing of rules: there is no CCM for them."""
+BAN = "Never refund more than 20 euros without asking me first."
 BAN_JA = "営業時間内は再起動しないでください。"
 BOTH = pytest.mark.parametrize("rule", [BAN, BAN_JA])
 
 
-async def said(*messages: str | TurnInput, **reply: object) -> tuple[list[str], str]:
-    """The rules after these messages, and the newest answer's lines about them.
-
-    The CCM obeys in form and says in each reply that there is nothing about rules.
-    """
-    llm = ScriptedLlm().on("compressor", *[{**NOTHING, **reply} for _ in messages])
+async def said(
+    *messages: str | TurnInput, reply: dict[str, object] = MUTE
+) -> tuple[CommittedState, str]:
+    """The state after these messages, and the newest answer's lines about rules."""
+    llm = ScriptedLlm().on("compressor", *[reply for _ in messages])
     container = build_container(Settings(store="memory"))
     acc = AccController(container, session="s1", models=dict.fromkeys(ROLES, llm))
     for message in messages:
         await acc.update_state(message, None)
     assert acc.last_commit is not None
-    assert acc.last_commit.state.questions == []
-    return [pin.text for pin in acc.last_commit.state.pins], "\n".join(acc.notes)
+    return acc.last_commit.state, "\n".join(acc.notes)
+
+
+def texts(state: CommittedState) -> list[str]:
+    return [pin.text for pin in state.pins]
 
 
 @BOTH
-async def test_a_plain_prohibition_is_in_force_and_shown(rule: str) -> None:
-    rules, notes = await said(rule)
-    assert rules == [rule]
-    assert notes.startswith(f"+ c-0001 {rule}")
-    assert "/forget c-0001" in notes
+async def test_what_a_believed_ccm_passes_over_is_told_and_not_in_force(rule: str) -> None:
+    state, notes = await said(rule)
+    assert texts(state) == []
+    assert notes.startswith(("Not taken as a standing rule: ", "ルールにはしていません："))
+    assert f"/rule {rule}" in notes
 
 
-async def test_a_prohibition_beside_the_one_that_was_proposed_is_in_force_too() -> None:
+@BOTH
+async def test_without_a_ccm_it_is_in_force_and_provisional(rule: str) -> None:
+    state, notes = await said(rule, reply=SILENT)
+    assert [(pin.text, pin.tentative) for pin in state.pins] == [(rule, True)]
+    assert f"c-0001 {rule}" in notes
+    assert "no c-0001" in notes or "c-0001 を取り消し" in notes
+
+
+@BOTH
+async def test_the_way_that_is_told_keeps_it(rule: str) -> None:
+    state, _ = await said(rule, f"/rule {rule}")
+    assert texts(state) == [rule]
+
+
+async def test_what_stands_beside_the_rule_that_was_proposed_is_told_too() -> None:
     other = "Never delete the backups."
-    changes = [{"quote": other, "kind": "add"}]
-    assert (await said(f"{other} {BAN}", rule_changes=changes))[0] == [other, BAN]
+    changes = [{"quote": other, "kind": "restriction"}]
+    state, notes = await said(f"{other} {BAN}", reply={**MUTE, "rule_changes": changes})
+    assert texts(state) == [other]
+    assert f"/rule {BAN}" in notes
 
 
 @BOTH
 async def test_words_that_a_proposal_points_at_are_taken_once(rule: str) -> None:
-    rules, notes = await said(rule, rule_changes=[{"quote": rule, "kind": "add"}])
-    assert (rules, notes.count("\n")) == ([rule], 0)
+    changes = [{"sentence": 1, "kind": "restriction"}]
+    state, notes = await said(rule, reply={**MUTE, "rule_changes": changes})
+    assert (texts(state), notes.count("\n")) == ([rule], 0)
 
 
-@pytest.mark.parametrize(
-    ("text", "note"),
+LOOSENING = pytest.mark.parametrize(
+    "text",
     [
-        ("Don't ask me before you refund anyone.", "Not kept: '{}'"),
-        ("Do not require two reviewers for a release.", "Not kept: '{}'"),
-        ("確認なしで返金しないでください。", "残していません：「{}」"),
+        "Don't ask me before you refund anyone.",
+        "Do not require two reviewers for a release.",
+        "今後は確認なしで返金してください。",
     ],
 )
-async def test_what_may_loosen_is_only_said(text: str, note: str) -> None:
-    rules, notes = await said(text)
-    assert rules == []
-    assert note.format(text) in notes
-    assert f"/rule {text}" in notes
 
 
-@pytest.mark.parametrize(
-    ("rule", "undone"),
-    [
-        ("Limit spending to 100 dollars.", "Don't limit spending to 100 dollars."),
-        ("Verify the TLS certificates.", "Don't verify the TLS certificates."),
-        ("Deploys are blocked on review.", "Do not block deploys on review."),
-    ],
-)
-async def test_a_prohibition_of_what_a_rule_demands_is_only_said(rule: str, undone: str) -> None:
-    rules, notes = await said(f"Rule: {rule}", undone)
-    assert rules == [rule]
-    assert f"/rule {undone}" in notes
+@LOOSENING
+@pytest.mark.parametrize("reply", [MUTE, SILENT], ids=["mute", "silent"])
+async def test_what_loosens_is_never_in_force_and_waits_or_is_told(
+    text: str, reply: dict[str, object]
+) -> None:
+    state, notes = await said(text, reply=reply)
+    assert texts(state) == []
+    assert text in notes
 
 
 @BOTH
 async def test_beside_words_of_others_it_is_only_said(rule: str) -> None:
     letter = TurnInput(text=rule, attachments=(Attachment(text="Dear all"),))
-    rules, notes = await said(letter)
-    assert rules == []
+    state, notes = await said(letter)
+    assert texts(state) == []
     assert f"/rule {rule}" in notes
 
 
-@pytest.mark.parametrize(
-    ("rule", "end", "note"),
+END = pytest.mark.parametrize(
+    ("rule", "end"),
     [
-        ("Never restart db-01.", "You may restart db-01 again.", "lifted nothing"),
-        ("db-01は再起動禁止。", "db-01の再起動禁止を解除します。", "何も解除していません"),
+        ("Never restart db-01.", "You may restart db-01 again."),
+        ("db-01は再起動禁止。", "db-01の再起動禁止を解除します。"),
     ],
 )
-async def test_the_end_of_a_rule_ends_nothing_and_is_said(rule: str, end: str, note: str) -> None:
-    rules, notes = await said(f"Rule: {rule}", end)
-    assert rules == [rule]
-    assert note in notes
+
+
+@END
+@pytest.mark.parametrize("reply", [MUTE, SILENT], ids=["mute", "silent"])
+async def test_the_end_of_a_rule_ends_nothing_and_is_said(
+    rule: str, end: str, reply: dict[str, object]
+) -> None:
+    state, notes = await said(f"Rule: {rule}", end, reply=reply)
+    assert texts(state) == [rule]
     assert "c-0001" in notes
 
 
 @pytest.mark.parametrize(
     ("rule", "again"),
     [
-        (BAN, "As I said, no restarts during business hours, please."),
+        (BAN, f"As I said: {BAN}"),
         (BAN, f"Hi all:\n> hello\n{BAN}"),
         (BAN_JA, f"もう一度：\n{BAN_JA}"),
     ],
 )
-async def test_a_rule_in_force_that_is_said_again_adds_nothing(rule: str, again: str) -> None:
-    assert await said(rule, again) == ([rule], "")
+@pytest.mark.parametrize("reply", [MUTE, SILENT], ids=["mute", "silent"])
+async def test_a_rule_in_force_that_is_said_again_adds_nothing(
+    rule: str, again: str, reply: dict[str, object]
+) -> None:
+    state, notes = await said(f"/rule {rule}", again, reply=reply)
+    assert texts(state) == [rule]
+    assert state.questions == []
+    assert "/rule" not in notes
 
 
 @pytest.mark.parametrize(
@@ -122,4 +147,5 @@ async def test_a_rule_in_force_that_is_said_again_adds_nothing(rule: str, again:
     ],
 )
 async def test_what_is_no_rule_is_neither_kept_nor_mentioned(text: str) -> None:
-    assert await said(text) == ([], "")
+    state, notes = await said(text)
+    assert (texts(state), state.questions, notes) == ([], [], "")

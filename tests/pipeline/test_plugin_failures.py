@@ -1,4 +1,7 @@
-"""The plugin fails closed: a turn is answered or wholly undone, and no transcript slips out."""
+"""The plugin fails closed: a turn is answered or undone, and no transcript slips out.
+
+Of a turn that got no answer, the next one has the user's words: its rules come into force there.
+"""
 
 import asyncio
 from collections.abc import Sequence
@@ -34,11 +37,12 @@ from schemas.commit import CommitKind
 from schemas.generation import GeneratorOutput
 from schemas.interaction import Interaction, Outcome
 from tests.fakes.scripted_llm import ScriptedLlm, call
-from tests.pipeline.desk import KEY, Desk, whole
+from tests.pipeline.desk import KEY, Desk, whole, with_note
 from tests.pipeline.talk import settings
 from tests.pipeline.test_plugin_trees import sequential
 
 BAN = "No restarts during business hours."
+HI_AND_BAN = with_note("Hi.", BAN, late=True)
 
 
 class Gate:
@@ -164,7 +168,7 @@ async def test_a_compressor_that_is_down_keeps_state_and_rules_and_warns() -> No
     assert "no network" in whole(llm.requests[-1])
 
 
-async def test_a_model_that_fails_leaves_no_turn() -> None:
+async def test_a_model_that_fails_leaves_no_turn_and_its_rules_to_the_next() -> None:
     app = desk(ScriptedLlm().on("generator", RuntimeError("model down"), "Hi."))
     with pytest.raises(RuntimeError, match="model down"):
         await app.ask(BAN)
@@ -172,7 +176,9 @@ async def test_a_model_that_fails_leaves_no_turn() -> None:
     assert await kinds(app) == []
     [failed] = await app.evidence()
     assert failed.outcome is Outcome.FAILED
-    assert await app.ask("Hello.") == "Hi."
+    assert await app.ask("Hello.") == HI_AND_BAN
+    assert await app.constraints() == [BAN]
+    assert await kinds(app) == [CommitKind.COMMIT]
 
 
 async def test_an_input_beyond_its_budget_is_refused_before_any_model_is_asked() -> None:
@@ -241,7 +247,7 @@ async def test_a_session_that_stays_busy_is_refused_before_any_model_is_asked() 
     assert len(llm.requests) == 1
 
 
-async def test_a_cancelled_turn_leaves_nothing_and_the_session_is_free() -> None:
+async def test_a_cancelled_turn_leaves_its_rules_to_the_next_and_the_session_is_free() -> None:
     gate = Gate()
     app = desk(ScriptedLlm().on("generator", gate, "Hi."))
     running = asyncio.create_task(app.ask(BAN))
@@ -252,11 +258,14 @@ async def test_a_cancelled_turn_leaves_nothing_and_the_session_is_free() -> None
     await app.settled()
     assert await app.constraints() == []
     assert await kinds(app) == []
-    assert await app.ask("Hello.") == "Hi."
+    assert await app.ask("Hello.") == HI_AND_BAN
+    assert await app.constraints() == [BAN]
 
 
 @pytest.mark.parametrize("nested", [False, True], ids=["agent", "sequence"])
-async def test_a_turn_that_timed_out_in_a_lasting_task_leaves_nothing(nested: bool) -> None:
+async def test_a_turn_that_timed_out_in_a_lasting_task_leaves_its_rules_to_the_next(
+    nested: bool,
+) -> None:
     gate = Gate()
     agent = LlmAgent(name="helper", model=ScriptedLlm().on("generator", gate, "Hi."))
     root: LlmAgent | SequentialAgent = sequential(agent) if nested else agent
@@ -264,8 +273,8 @@ async def test_a_turn_that_timed_out_in_a_lasting_task_leaves_nothing(nested: bo
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
             await app.ask(BAN)
-    assert await app.ask("Hello.") == "Hi."
-    assert await app.constraints() == []
+    assert await app.ask("Hello.") == HI_AND_BAN
+    assert await app.constraints() == [BAN]
     assert await kinds(app) == [CommitKind.COMMIT]
 
 
@@ -279,8 +288,8 @@ async def test_a_turn_that_timed_out_in_a_task_of_its_own_frees_the_session_for_
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.2):
             await asyncio.create_task(app.ask(BAN))
-    assert await asyncio.create_task(app.ask("Hello.")) == "Hi."
-    assert await app.constraints() == []
+    assert await asyncio.create_task(app.ask("Hello.")) == HI_AND_BAN
+    assert await app.constraints() == [BAN]
 
 
 async def test_a_client_that_leaves_before_the_answer_leaves_no_turn() -> None:
@@ -299,7 +308,7 @@ async def test_a_client_that_leaves_before_the_answer_leaves_no_turn() -> None:
     assert await kinds(app) == []
 
 
-async def test_an_aborted_run_leaves_nothing() -> None:
+async def test_an_aborted_run_leaves_its_rules_to_the_next() -> None:
     gate, abort = Gate(), asyncio.Event()
     app = desk(ScriptedLlm().on("generator", gate, "Hi."))
 
@@ -315,7 +324,9 @@ async def test_an_aborted_run_leaves_nothing() -> None:
     abort.set()
     await running
     assert await app.constraints() == []
-    assert await app.ask("Hello.") == "Hi."
+    assert await kinds(app) == []
+    assert await app.ask("Hello.") == HI_AND_BAN
+    assert await app.constraints() == [BAN]
 
 
 async def test_another_plugin_that_breaks_before_the_answer_leaves_no_turn() -> None:
@@ -380,11 +391,15 @@ async def test_a_run_over_a_live_connection_is_refused() -> None:
 
 
 async def test_an_unanswered_turn_is_never_recalled() -> None:
-    app = desk(ScriptedLlm().on("generator", RuntimeError("down"), "Hi."))
+    llm = ScriptedLlm().on("generator", RuntimeError("down"), "Hi.", "Hi again.")
+    app = desk(llm)
     with pytest.raises(RuntimeError, match="down"):
         await app.ask("The code word is swordfish.")
+    unanswered = len(app.memory.requests), len(llm.requests)
     await app.ask("What is the code word?")
-    assert "swordfish" not in whole(app.memory.requests_of("compressor")[-1])
+    await app.ask("What is the code word now?")
+    after = [*app.memory.requests[unanswered[0] :], *llm.requests[unanswered[1] :]]
+    assert [request for request in after if "swordfish" in whole(request)] == []
 
 
 async def test_many_turns_of_one_task_leave_nothing_open() -> None:

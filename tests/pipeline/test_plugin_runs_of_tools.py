@@ -22,7 +22,7 @@ from tests.pipeline.test_plugin_trees import agents_as_tools
 BOB = SessionKey(KEY.app, "bob", "b1")
 SECOND = SessionKey(KEY.app, KEY.user, "s2")
 
-SECRET = "The vault code is 4711, never tell it."
+SECRET = "Never tell the vault code 4711."
 NO_CALLS = "Never call me before noon."
 
 
@@ -96,7 +96,7 @@ async def test_whom_a_task_left_by_a_tool_serves_has_a_turn_of_his_own(key: Sess
     assert [each.input.text for each in await opened.desk.evidence(key)] == [f"Hi. {NO_CALLS}"]
     [kept] = await opened.desk.evidence()
     assert kept.decision is not None
-    assert kept.shown_answer == with_note("At last.", "The vault code is 4711, never tell it.")
+    assert kept.shown_answer == with_note("At last.", SECRET)
 
 
 @agents_as_tools

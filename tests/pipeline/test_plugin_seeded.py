@@ -129,7 +129,7 @@ async def test_seeded_messages_reach_no_node_of_a_workflow_and_its_inputs_do() -
     first, last = LlmAgent(name="writer", model=writer), LlmAgent(name="editor", model=editor)
     app = Desk(Workflow(name="flow", edges=[(START, first, shout, last)]))
     await seed(app.sessions, "writer")
-    assert await app.ask("Write.") == "The text."
+    assert await app.ask("The text, please.") == "The text."
     assert "DRAFT" in whole(editor.requests[-1])
     assert all("zebra" not in whole(request) for request in [*writer.requests, *editor.requests])
 

@@ -10,6 +10,7 @@ from acc_ace.core.schemas.state import CCS, PERSISTED
 from schemas.artifact import RecallQuery
 from schemas.commit import CommitKind, CommittedState, JournalEntry
 from schemas.interaction import Interaction, Outcome
+from schemas.limits import Limits
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.prompt_state import state_of
 from tests.property.plugin_app import KEY, WAITING_TOOLS, PlannedApp
@@ -110,7 +111,10 @@ class Promises:
         assert all(each.input.authority.may_rule for each in answers), str(run)
 
     def _check_rules(self, runs: Sequence[Run]) -> None:
-        """Rules are those of the turns that stand; of runs side by side in either order."""
+        """Rules are those of the turns that stand; of runs side by side in either order.
+
+        A rule of a turn that got no answer is in force in the next one.
+        """
         head = self._history[-1].state if self._history else CommittedState()
         expected = set(self.rules)
         for run in runs:
@@ -118,13 +122,15 @@ class Promises:
             brings_result = run.message is not None and not run.text
             if began is not None and not brings_result and self._commits(run):
                 expected |= {began.rule} - {""}
-        assert set(head.ccs.constraints) == expected
-        assert ccs_tokens(head.ccs) <= 1_024
+        lost = {run.rule for run in (*self.runs, *runs)}
+        assert expected <= set(head.ccs.constraints) <= expected | lost
+        assert ccs_tokens(head.ccs) <= Limits().ccs_tokens
         self.rules = list(head.ccs.constraints)
 
     def _check_requests(self, run: Run) -> None:
         """Nothing of other turns but through memory; each call with its result; each rule."""
         own = {run.plan.word} | {each.plan.word for each in self._same(run)}
+        own |= set(_WORD.findall(" ".join(each.rule for each in self.runs)))
         for role, request in run.plan.seen:
             text = _BEGUN.sub("", prompt_text(request))
             stale = (set(_WORD.findall(text)) & self.undone) - own

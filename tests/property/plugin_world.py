@@ -215,5 +215,8 @@ async def _read_events(run: Run, events: AsyncGenerator[Event, None]) -> None:
 
 
 def _speaks(event: Event) -> bool:
-    said = event.author != "user" and not event.partial and bool(text_of(event))
+    notes = ((event.custom_metadata or {}).get("acc_ace") or {}).get("notes") or ()
+    # An event of notes alone follows the last answer so far; it is none.
+    text = text_of(event).replace("\n".join(notes), "").strip()
+    said = event.author != "user" and not event.partial and bool(text)
     return said and event.is_final_response()

@@ -5,9 +5,8 @@ from hypothesis import strategies as st
 
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.normalize import language_of
-from acc_ace.core.text.rules.goal_detection import detect_goal
-from acc_ace.core.text.rules.rule_changes import detect_changes, unmatched_release
-from acc_ace.core.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.rules.mentions import ended_in, goal_in, loosening_in, rules_in
+from acc_ace.core.text.rules.own_words import own_words, without_numbers
 from acc_ace.core.text.sentences import split_clauses, split_sentences
 from schemas.base import Authority
 from schemas.commit import ConstraintPin
@@ -59,39 +58,29 @@ def test_clauses_are_verbatim_parts_of_their_sentence(text: str) -> None:
 
 
 @given(_TEXTS)
-def test_rules_are_verbatim_parts_of_the_text(text: str) -> None:
-    for span in detect_rules(text):
-        assert span.text in span.sentence
-        assert span.sentence in text
+def test_rules_goals_and_what_loosens_are_verbatim_parts_of_the_text(text: str) -> None:
+    goal = goal_in(text)
+    for quote in (*rules_in(text), *loosening_in(text), *([goal] if goal else [])):
+        assert quote.text in quote.sentence
+        assert quote.sentence in without_numbers(text)
 
 
 @given(_TEXTS)
-def test_a_change_names_a_known_pin_once_and_quotes_the_text(text: str) -> None:
-    changes = detect_changes(text, _PINS)
-    names = [change.rule_id for change in changes]
-    assert len(names) == len(set(names))
-    assert set(names) <= {pin.id for pin in _PINS}
-    assert all(change.quote in text for change in changes)
-    assert all(change.text is None or change.text in text for change in changes)
+def test_what_ends_a_rule_names_one_in_force_and_quotes_the_text(text: str) -> None:
+    for pin, quote in ended_in(text, _PINS):
+        assert pin in _PINS
+        assert quote.text in without_numbers(text)
 
 
 @given(_TEXTS)
-def test_quoting_every_line_releases_nothing(text: str) -> None:
+def test_quoting_every_line_says_nothing(text: str) -> None:
     quoted = "\n".join(f"> {line}" for line in text.splitlines())
-    assert detect_changes(quoted, _PINS) == []
-    assert detect_rules(quoted) == []
+    assert own_words(quoted).sentences == ()
 
 
 @given(_TEXTS)
-def test_an_unmatched_release_is_quoted_from_the_text(text: str) -> None:
-    reported = unmatched_release(text, _PINS)
-    assert reported is None or reported in text
-
-
-@given(_TEXTS)
-def test_a_goal_is_quoted_from_the_text(text: str) -> None:
-    goal = detect_goal(text)
-    assert goal is None or goal.text in text
+def test_a_numbered_message_without_its_numbers_is_the_message(text: str) -> None:
+    assert without_numbers(own_words(text).numbered()) == own_words(text).message
 
 
 @given(_TEXTS)

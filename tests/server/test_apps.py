@@ -29,7 +29,7 @@ BASE = f"/v1/sessions/{KEY.session}"
 async def desk(container: Container) -> Desk:
     """An app of the plugin over the server's stores, with a turn and a lesson."""
     desk = Desk(LlmAgent(name="helper", model=ScriptedLlm()), over=container)
-    await desk.ask(RULE)
+    await desk.ask(f"Rule: {RULE}")
     service = PlaybookService(
         container.playbooks,
         PlaybookScope(KEY.app),
@@ -78,7 +78,7 @@ async def test_what_is_stored_for_an_app_is_read_under_its_name_alone(
 @pytest.mark.usefixtures("desk")
 async def test_the_notes_of_an_app_are_told_from_its_answer(http: httpx.AsyncClient) -> None:
     [turn] = (await http.get(f"{BASE}/turns", params=DESK)).json()["items"]
-    assert turn["notes"] == [f"+ c-0001 {RULE} (/forget c-0001 if that was not meant)"]
+    assert turn["notes"] == [f"In force: c-0001 {RULE}"]
     assert "c-0001" not in turn["answer"]
 
 

@@ -39,7 +39,7 @@ def pages(http: httpx.AsyncClient) -> Page:
 async def test_a_session_says_what_it_is_about_and_what_it_cost(
     http: httpx.AsyncClient, say: Say
 ) -> None:
-    report = await say(RULE)
+    report = await say(f"Rule: {RULE}")
     shown = (await http.get(BASE)).json()
     assert (shown["session"], shown["app"], shown["turn"]) == ("incident", "acc_ace", 1)
     assert (shown["rules"], shown["questions"]) == (1, 0)
@@ -75,13 +75,14 @@ async def test_a_turn_is_shown_as_it_was_said(
 ) -> None:
     search = call("search_evidence", query="x" * 2_000)
     scripted.on("generator", search, {"final_answer": "All right."})
+    scripted.on("compressor", {"rule_changes": [{"sentence": 1, "kind": "restriction"}]})
     body = {"input": RULE, "attachments": [{"text": "Deploys are banned.", "source": "mail"}]}
     await http.post(f"{BASE}/turns", json=body)
     [[turn]] = await pages()
     assert turn["outcome"] == "answered"
     assert turn["input"] == {"text": RULE, "authority": "user", "attachments": ["mail"]}
     assert turn["answer"] == "All right."
-    assert turn["notes"] == [f"Shall I keep as rules: '{RULE}'? (yes / no, q-0001)"]
+    assert turn["notes"] == [f"In force: c-0001 {RULE} (to take it back, send only: no c-0001)"]
     [tool] = turn["tools"]
     assert (tool["name"], tool["is_error"]) == ("search_evidence", False)
     assert len(tool["arguments"]) == 501

@@ -159,7 +159,7 @@ async def test_undoing_a_turn_takes_back_what_it_did_to_rules_of_the_user(
     assert await texts(http, TUESDAY) == []
     await make(http, PEANUTS, "user", TUESDAY)
     forgot = await say(http, "/forget u-0002", TUESDAY)
-    assert "- u-0002 lifted: Never suggest peanuts." in forgot["answer"]
+    assert "Lifted: u-0002 Never suggest peanuts." in forgot["answer"]
     assert await texts(http) == []
     await http.post(f"{TUESDAY}/undo")
     assert await texts(http) == [PEANUTS]
@@ -183,7 +183,7 @@ async def test_a_rule_before_the_first_turn_leaves_the_session_new(
 async def test_a_tentative_rule_becomes_firm_with_the_next_turn(http: httpx.AsyncClient) -> None:
     first = await say(http, PEANUTS)
     assert [c["tentative"] for c in first["constraints"]] == [True]
-    assert f"+ c-0001 {PEANUTS} (/forget c-0001 if that was not meant)" in first["answer"]
+    assert f"In force: c-0001 {PEANUTS} (to take it back, send only: no c-0001)" in first["answer"]
     second = await say(http, "What shall I cook?")
     assert [c["tentative"] for c in second["constraints"]] == [False]
 
@@ -199,7 +199,12 @@ async def asked_to_lift(http: httpx.AsyncClient) -> dict[str, Any]:
     return found
 
 
-async def test_a_seeming_release_is_asked_about_and_a_yes_does_it(http: httpx.AsyncClient) -> None:
+@pytest.mark.parametrize(
+    "consent", ["lift c-0001", "yes, lift the restart rule", "c-0001 を解除", "yes q-0001"]
+)
+async def test_a_seeming_release_is_asked_about_and_a_consent_by_name_does_it(
+    http: httpx.AsyncClient, consent: str
+) -> None:
     question = await asked_to_lift(http)
     assert (question["id"], question["kind"], question["rule_id"]) == (
         "q-0001",
@@ -207,11 +212,48 @@ async def test_a_seeming_release_is_asked_about_and_a_yes_does_it(http: httpx.As
         "c-0001",
     )
     assert question["quote"] == "You may restart db-01 now."
+    assert (question["before"], question["after"]) == ("Never restart db-01.", [])
     assert "Never restart db-01." in question["text"]
+    assert "lift c-0001" in question["text"]
     assert (await http.get(f"{MONDAY}/ccs")).json()["questions"] == [question]
-    lifted = await say(http, "yes")
-    assert "- c-0001 lifted: Never restart db-01." in lifted["answer"]
+    lifted = await say(http, consent)
+    assert "Never restart db-01." in lifted["answer"]
     assert (lifted["constraints"], lifted["questions"]) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "word", ["yes", "Yes, please.", "ok", "go ahead", "no", "はい", "お願いします"]
+)
+async def test_a_bare_yes_or_no_settles_nothing_and_is_told_how_to_consent(
+    http: httpx.AsyncClient, word: str
+) -> None:
+    question = await asked_to_lift(http)
+    reported = await say(http, word)
+    assert [rule["text"] for rule in reported["constraints"]] == ["Never restart db-01."]
+    assert [each["id"] for each in reported["questions"]] == [question["id"]]
+    assert "lift c-0001" in reported["answer"] or "c-0001 を解除" in reported["answer"]
+
+
+@pytest.mark.parametrize("no", ["no c-0001", "c-0001 を取り消し", "/forget c-0001"])
+async def test_a_provisional_rule_is_taken_back_by_name(http: httpx.AsyncClient, no: str) -> None:
+    await say(http, PEANUTS)
+    assert (await say(http, "no"))["constraints"]
+    assert (await say(http, no))["constraints"] == []
+
+
+async def test_what_is_consented_to_is_the_wording_that_was_shown(
+    http: httpx.AsyncClient, scripted: ScriptedLlm
+) -> None:
+    old, new = "No restarts before the batch ends at 23:30.", "No restarts before 23:50."
+    await make(http, old)
+    change = {"kind": "amend", "sentence": 1, "rule_id": "c-0001", "text": new}
+    scripted.on("compressor", {"rule_changes": [change]})
+    await say(http, "hello")
+    [question] = (await say(http, "The batch ends at 23:50 now."))["questions"]
+    assert (question["before"], question["after"]) == (old, [new])
+    assert await texts(http) == [old]
+    await say(http, f"yes {question['id']}")
+    assert await texts(http) == [new]
 
 
 async def test_a_question_is_settled_later_by_its_id(http: httpx.AsyncClient) -> None:

@@ -285,7 +285,12 @@ async def test_the_right_answer_travels_with_the_turn_and_the_generator_sees_non
         judged = {"input": "And now?", "ground_truth": "It is db-77.", "reward": -1.0}
         taught = await http.post(TURNS, json={**judged, "comment": "Look at the newest log."})
         wrong = await http.post(TURNS, json={"input": "And now?", "reward": "much"})
-    assert plain.json()["learning"] == {"evidence": [], "skipped": "no_evidence", "left": []}
+    assert plain.json()["learning"] == {
+        "evidence": [],
+        "skipped": "no_evidence",
+        "left": [],
+        "withheld": [],
+    }
     assert taught.json()["learning"]["evidence"] == ["feedback"]
     assert [delta["status"] for delta in taught.json()["deltas"]] == ["applied"]
     assert wrong.status_code == 422

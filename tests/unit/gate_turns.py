@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 from acc_ace.core.gates.commit_gate import GateResult
-from acc_ace.core.gates.consent_notes import sole_question
 from acc_ace.core.gates.references import Evidence
 from schemas.base import Authority
 from schemas.ccs import CompressedCognitiveState, empty_ccs
@@ -23,9 +22,14 @@ def ccs(**fields: object) -> CompressedCognitiveState:
     return empty_ccs().model_copy(update=fields)
 
 
-def add(quote: str, *, sure: bool = True) -> RuleChange:
+def add(quote: str) -> RuleChange:
     """The CCM takes these words for a rule."""
-    return RuleChange(kind=ChangeKind.ADD, quote=quote, sure=sure)
+    return RuleChange(kind=ChangeKind.ADD, quote=quote)
+
+
+def permit(quote: str) -> RuleChange:
+    """The CCM takes these words for a permission."""
+    return RuleChange(kind=ChangeKind.PERMIT, quote=quote)
 
 
 def release(quote: str, rule_id: str | None = "c-0001") -> RuleChange:
@@ -51,13 +55,9 @@ def say(
     authority: Authority = Authority.USER,
     attached: Sequence[str] = (),
     evidence: Mapping[str, str] | None = None,
-    answered: str | None = None,
     limits: Limits = LIMITS,
 ) -> GateResult:
-    """One turn; without a proposal the compressor echoes the state it was given.
-
-    `answered` is the answer before it, in which a question may have been asked.
-    """
+    """One turn; without a proposal the compressor echoes the state it was given."""
     attachments = tuple(Attachment(text=given) for given in attached)
     return commit(
         state,
@@ -66,13 +66,12 @@ def say(
         evidence=Evidence(evidence or {}),
         limits=limits,
         changes=changes,
-        sole_question=None if answered is None else sole_question(state, answered),
     )
 
 
 def reply(result: GateResult, text: str, *changes: RuleChange) -> GateResult:
-    """The turn that follows an answer which ended with the notes of the last one."""
-    return say(result.state, text, *changes, answered="\n".join(("Done.", *result.notes)))
+    """The turn that follows."""
+    return say(result.state, text, *changes)
 
 
 def started(*rules: str, goal: str = "") -> CommittedState:

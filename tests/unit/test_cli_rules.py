@@ -83,8 +83,9 @@ def test_rules_show_quote_authority_scope_and_questions() -> None:
     for part in (
         "never restart db-01",
         "said: Please never restart db-01.",
-        "user, turn 3, this session, tentative",
-        "Shall I lift c-0001 'never restart db-01'? (yes / no, q-0001)",
+        "user, turn 3, this session, provisional (no c-0001 takes it back)",
+        "Still in force: c-0001 'never restart db-01'",
+        "send only: lift c-0001",
     ):
         assert part in shown
 

@@ -8,7 +8,7 @@ from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
 from schemas.commit import ChangeKind, CommittedState, RuleChange
 from schemas.limits import Limits
 from tests.fakes.tables import each_case
-from tests.unit.gate_turns import BAN_EN, GOAL, LIMITS, add, ccs, reasons, say, started
+from tests.unit.gate_turns import BAN_EN, GOAL, LIMITS, add, ccs, permit, reasons, say, started
 
 TEXT_FIELDS = ("episodic_trace", "semantic_gist", "predictive_cue", "uncertainty_signal")
 LIST_FIELDS = ("focal_entities", "relational_map", "retrieved_artifacts")
@@ -216,7 +216,7 @@ def test_a_lone_surrogate_cannot_enter_the_state() -> None:
 
 
 def test_a_lone_surrogate_cannot_enter_a_question() -> None:
-    bad = "Never restart disk \ud800 full."
-    state = say(CommittedState(), bad, add(bad, sure=False)).state
+    bad = "You may restart disk \ud800 full."
+    state = say(CommittedState(), bad, permit(bad)).state
     assert state.questions
     assert state.model_dump_json().encode("utf-8")

@@ -41,9 +41,9 @@ def said(
 def bounds_the_state() -> None:
     long = said("Hello.", semantic_gist="word " * 5_000).state
     assert len(long.ccs.semantic_gist) < 5_000
-    many = "\n".join(f"Rule: Never touch server number {n}." for n in range(20))
+    rule = "Never touch server number one, " * 20
     with pytest.raises(ConstraintBudgetError):
-        said(many, semantic_gist="x", limits=Limits(constraints_tokens=32))
+        said(f"/rule {rule}", semantic_gist="x", limits=Limits(constraints_tokens=32))
 
 
 def keeps_constraints() -> None:

@@ -1,131 +1,176 @@
-"""What an answer says about rules: changes made, and questions, in the language of the input."""
+"""What an answer says about rules, in the language of the input."""
 
 import pytest
 
 from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.commit import CommittedState, RuleChange
+from acc_ace.core.schemas.limits import Limits
 from tests.unit.gate_turns import (
     BAN_EN,
     BAN_JA,
+    GOAL,
     add,
     aim,
     amend,
     ccs,
+    permit,
     release,
     reply,
     say,
     started,
+    texts,
 )
 
+LIFT = "You may restart db-01 again."
 
-def test_a_new_rule_is_shown_with_the_way_to_dismiss_it() -> None:
-    assert say(CommittedState(), BAN_EN, add(BAN_EN)).notes == (
-        f"+ c-0001 {BAN_EN} (/forget c-0001 if that was not meant)",
-    )
-    assert say(CommittedState(), BAN_JA, add(BAN_JA)).notes == (
-        f"+ c-0001 {BAN_JA}（違う場合は /forget c-0001）",
-    )
+
+@pytest.mark.parametrize(
+    ("rule", "shown", "back"),
+    [
+        (BAN_EN, "In force: c-0001", "no c-0001"),
+        (BAN_JA, "有効になりました：c-0001", "c-0001 を取り消し"),
+    ],
+)
+def test_a_new_rule_is_shown_with_the_way_to_take_it_back(rule: str, shown: str, back: str) -> None:
+    result = say(CommittedState(), rule, add(rule))
+    (note,) = result.notes
+    assert note.startswith(shown)
+    assert rule in note
+    assert back in note
+    assert texts(reply(result, back)) == []
 
 
 @pytest.mark.parametrize("said", [f"Rule: {BAN_EN}", f"/rule {BAN_EN}"])
-def test_a_rule_that_the_user_labelled_is_shown_as_kept(said: str) -> None:
-    assert say(CommittedState(), said).notes == (f"+ c-0001 {BAN_EN}",)
+def test_a_rule_that_the_user_labelled_is_shown_as_in_force(said: str) -> None:
+    (note,) = say(CommittedState(), said).notes
+    assert note == f"In force: c-0001 {BAN_EN}"
 
 
 def test_a_release_names_what_was_lifted() -> None:
     before = started(BAN_EN, BAN_JA)
-    assert say(before, "release c-0001").notes == (f"- c-0001 lifted: {BAN_EN}",)
-    assert say(before, "c-0002 を解除").notes == (f"- c-0002 を解除しました：{BAN_JA}",)
-
-
-def test_an_amendment_names_both_wordings_once() -> None:
-    before = started(BAN_EN)
-    assert say(before, "change c-0001 to: Never restart db-01.").notes == (
-        f"~ c-0001 '{BAN_EN}' is now c-0002 'Never restart db-01.'",
-    )
-    assert say(before, "c-0001 を「常に再起動禁止」に変更").notes == (
-        f"~ c-0001「{BAN_EN}」を c-0002「常に再起動禁止」に変更しました",
-    )
+    (english,) = say(before, "lift c-0001").notes
+    assert ("c-0001" in english, BAN_EN in english) == (True, True)
+    (japanese,) = say(before, "c-0002 を解除").notes
+    assert ("c-0002" in japanese, BAN_JA in japanese, "解除" in japanese) == (True, True, True)
 
 
 @pytest.mark.parametrize(
-    ("said", "kind", "note"),
+    ("said", "new"),
     [
-        ("Lift it.", release, f"Shall I lift c-0001 '{BAN_EN}'? (yes / no, q-0001)"),
-        ("もういいです。", release, f"c-0001「{BAN_EN}」を解除しますか？（はい / いいえ、q-0001）"),
-        (
-            "Make it Sundays.",
-            amend,
-            f"Shall I change c-0001 '{BAN_EN}' to 'Make it Sundays.'? (yes / no, q-0001)",
-        ),
-        (
-            "日曜も禁止。",
-            amend,
-            f"c-0001「{BAN_EN}」を 「日曜も禁止。」 に変更しますか？（はい / いいえ、q-0001）",
-        ),
+        ("change c-0001 to: Never restart db-01.", "Never restart db-01."),
+        ("c-0001 を「常に再起動禁止」に変更", "常に再起動禁止"),
     ],
 )
-def test_a_question_has_the_rules_own_words(said: str, kind: object, note: str) -> None:
-    change = release(said) if kind is release else amend(said)
-    assert say(started(BAN_EN), said, change).notes == (note,)
+def test_an_amendment_names_both_wordings_once(said: str, new: str) -> None:
+    (note,) = say(started(BAN_EN), said).notes
+    assert note.index(BAN_EN) < note.index("c-0002") < note.rindex(new)
 
 
-def test_a_question_about_new_rules_lists_them() -> None:
-    english = say(CommittedState(), BAN_EN, add(BAN_EN, sure=False)).notes
-    assert english == (f"Shall I keep as rules: '{BAN_EN}'? (yes / no, q-0001)",)
-    japanese = say(CommittedState(), BAN_JA, add(BAN_JA, sure=False)).notes
-    assert japanese == (f"「{BAN_JA}」 をルールとして残しますか？（はい / いいえ、q-0001）",)
+@pytest.mark.parametrize(
+    ("said", "change"),
+    [
+        (LIFT, release(LIFT)),
+        ("再起動の制限は解除です。", release("再起動の制限は解除です。")),
+        (LIFT, amend(LIFT, "Never restart db-01 on Mondays.")),
+    ],
+)
+def test_a_question_quotes_the_rule_and_says_that_it_is_still_in_force(
+    said: str, change: RuleChange
+) -> None:
+    (note,) = say(started(BAN_EN), said, change).notes
+    assert BAN_EN in note
+    assert "Still in force" in note or "有効なまま" in note
+    assert "send only" in note or "次だけを送って" in note
+
+
+def test_a_question_about_a_permission_quotes_it_and_shows_how_to_keep_it() -> None:
+    (english,) = say(CommittedState(), LIFT, permit(LIFT)).notes
+    assert LIFT in english
+    assert "keep q-0001" in english
+    said = "返金は自由に行ってよい。"
+    (japanese,) = say(CommittedState(), said, permit(said)).notes
+    assert said in japanese
+    assert "keep q-0001" in japanese
 
 
 def test_a_question_about_the_goal_quotes_it() -> None:
     said = "We write the postmortem."
-    result = say(started(goal="Restore the checkout."), said, aim(said))
-    assert result.notes == (f"Shall I make '{said}' the goal? (yes / no, q-0001)",)
+    (note,) = say(started(goal=GOAL), said, aim(said)).notes
+    assert said in note
+    assert "q-0001" in note
 
 
-def test_pinned_rules_come_before_the_question_about_the_rest() -> None:
-    rules = [f"Never touch server {number}." for number in range(5)]
-    notes = say(CommittedState(), " ".join(rules), *map(add, rules)).notes
-    assert [note[:2] for note in notes] == ["+ ", "+ ", "+ ", "Sh"]
-    assert "'Never touch server 3.'; 'Never touch server 4.'" in notes[-1]
+def test_of_a_long_list_the_answer_says_how_many_are_in_force_and_where_they_are() -> None:
+    rules = [f"Never touch server {number}." for number in range(30)]
+    result = say(CommittedState(), "\n".join(rules), *map(add, rules))
+    notes = "\n".join(result.notes)
+    assert texts(result) == rules
+    assert "30" in notes
+    assert "/rules" in notes
+    assert len(result.notes) < 30
 
 
-def test_words_that_lift_nothing_are_answered_with_the_command_that_does() -> None:
+@pytest.mark.parametrize(
+    ("rule_id", "said"), [(None, "Lift the travel ban."), ("c-0099", "旅行の禁止は解除です。")]
+)
+def test_words_that_lift_nothing_are_answered_with_the_command_that_does(
+    rule_id: str | None, said: str
+) -> None:
     before = started(BAN_EN, BAN_JA)
-    english = say(before, "Lift the travel ban.", release("Lift the travel ban.", None)).notes
-    assert english == (
-        "'Lift the travel ban.' lifted nothing. To lift a rule, send only: release c-0001 "
-        "(active: c-0001, c-0002)",
-    )
-    japanese = say(before, "旅行の禁止は解除です。", release("旅行の禁止は解除です。", None)).notes
-    assert japanese == (
-        "「旅行の禁止は解除です。」では何も解除していません。解除するには「c-0001 を解除」とだけ"
-        "送ってください（有効：c-0001, c-0002）",
-    )
+    result = say(before, said, release(said, rule_id))
+    (note,) = result.notes
+    assert result.state.pins == before.pins
+    assert said in note
+    assert "lift c-0001" in note or "c-0001 を解除" in note
 
 
 def test_of_many_active_rules_a_few_are_listed() -> None:
     before = started(*(f"Never touch the server {number}." for number in range(9)))
-    (note,) = say(before, "Lift it.", release("Lift it.", None)).notes
+    said = "Lift the travel ban."
+    (note,) = say(before, said, release(said, None)).notes
     assert "c-0008" in note
     assert "c-0009" not in note
     assert "…" in note
 
 
-def test_where_no_rule_is_active_an_end_of_something_is_no_matter() -> None:
-    said = "The hiring freeze is over."
-    assert say(CommittedState(), said, release(said, None)).notes == ()
+@pytest.mark.parametrize("said", ["lift c-0001", "yes, lift the restart rule"])
+def test_what_a_consent_did_is_shown(said: str) -> None:
+    question = say(started(BAN_EN), LIFT, release(LIFT))
+    (note,) = reply(question, said).notes
+    assert ("c-0001" in note, BAN_EN in note) == (True, True)
 
 
-def test_what_a_yes_did_is_shown() -> None:
-    question = say(started(BAN_EN), "Lift it.", release("Lift it."))
-    assert reply(question, "yes").notes == (f"- c-0001 lifted: {BAN_EN}",)
-    assert reply(question, "no").notes == ()
+@pytest.mark.parametrize("said", ["no q-0001", "no, keep the restart rule"])
+def test_what_a_refusal_left_is_said(said: str) -> None:
+    question = say(started(BAN_EN), LIFT, release(LIFT))
+    result = reply(question, said)
+    (note,) = result.notes
+    assert (texts(result), result.state.questions) == ([BAN_EN], [])
+    assert "c-0001" in note
+    assert "othing was changed" in note
 
 
-def test_a_question_is_asked_once() -> None:
-    question = say(started(BAN_EN), "Lift it.", release("Lift it."))
-    assert say(question.state, "How is the weather?").notes == ()
+def test_what_has_no_room_is_said_not_kept_with_the_reason_and_the_way() -> None:
+    limits = Limits(constraints_tokens=32)
+    rules = [f"Never touch the production server number {number}." for number in range(4)]
+    result = say(CommittedState(), " ".join(rules), *map(add, rules), limits=limits)
+    notes = "\n".join(result.notes)
+    kept = texts(result)
+    assert kept == rules[: len(kept)]
+    assert 0 < len(kept) < len(rules)
+    for rule in rules[len(kept) :]:
+        assert rule in notes
+    assert "no room" in notes
+    assert "ACC_ACE_LIMITS__CONSTRAINTS_TOKENS" in notes
+
+
+def test_an_amendment_without_a_new_wording_is_said_with_the_way_to_give_one() -> None:
+    said = "Make the restart rule laxer."
+    result = say(started(BAN_EN), said, amend(said))
+    (note,) = result.notes
+    assert result.state.questions == []
+    assert said in note
+    assert "change c-0001 to:" in note
 
 
 @pytest.mark.parametrize("authority", [Authority.TOOL, Authority.RETRIEVED, Authority.AGENT])
@@ -139,10 +184,11 @@ def test_a_turn_without_a_rule_has_no_note() -> None:
     assert say(started(BAN_EN), "Hello.", proposal=ccs(semantic_gist="calm")).notes == ()
 
 
-def test_a_long_rule_is_shortened_in_a_question_and_whole_where_it_is_lifted() -> None:
+def test_a_long_rule_is_whole_where_it_is_asked_about_and_where_it_is_lifted() -> None:
     rule = "Never touch " + "the production servers of Osaka, " * 20 + "ever."
+    said = "The production servers of Osaka may be touched."
     before = started(rule)
-    (question,) = say(before, "Lift it.", release("Lift it.")).notes
-    assert "…" in question
-    assert len(question) < len(rule)
-    assert say(before, "/forget c-0001").notes == (f"- c-0001 lifted: {rule}",)
+    (question,) = say(before, said, release(said)).notes
+    assert rule in question
+    (lifted,) = say(before, "/forget c-0001").notes
+    assert rule in lifted

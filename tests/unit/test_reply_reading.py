@@ -270,13 +270,6 @@ def test_a_proposal_in_another_spelling_is_mended(written: object, kind: ChangeK
     assert (change.kind, change.quote) == (kind, "Never push.")
 
 
-@pytest.mark.parametrize("written", ['"maybe"', "false", '"No"', "0"])
-def test_doubt_in_any_spelling_is_doubt(written: str) -> None:
-    read = compressed(f'{{"rule_changes": [{{"quote": "x", "sure": {written}}}]}}')
-    [change] = read.rule_changes or []
-    assert not change.sure
-
-
 def test_of_very_many_proposals_a_bounded_number_is_read_and_the_rest_counted() -> None:
     read = compressed(proposing(*[ADD] * (MOST_ITEMS + 3)))
     assert (len(read.rule_changes or ()), read.unreadable) == (MOST_ITEMS, ["3 more entries"])

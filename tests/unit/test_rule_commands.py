@@ -19,25 +19,18 @@ from tests.unit.gate_turns import BAN_EN, BAN_JA, GOAL, add, release, say, start
 @pytest.mark.parametrize(
     ("text", "ids"),
     [
-        ("release c-0003", ("c-0003",)),
-        ("Release C-0003.", ("c-0003",)),
+        ("lift c-0003", ("c-0003",)),
+        ("lift c-0003.", ("c-0003",)),
+        ("no c-0003", ("c-0003",)),
         ("  /forget c-0003\n", ("c-0003",)),
-        ("/release c-0003", ("c-0003",)),
-        ("please lift the rule c-0003", ("c-0003",)),
-        ("forget [c-0003], please", ("c-0003",)),
-        ("drop u-0001", ("u-0001",)),
-        ("remove constraint 3", ("c-0003",)),
-        ("release rule 3", ("c-0003",)),
-        ("/forget c-0003, u-0001 and rule 2", ("c-0003", "u-0001", "c-0002")),
-        ("release c-0003 and C-0003", ("c-0003",)),
+        ("/forget u-0001", ("u-0001",)),
+        ("/forget c-0003, u-0001 and c-0002", ("c-0003", "u-0001", "c-0002")),
         ("c-0003 を解除", ("c-0003",)),
-        ("制約 c-0003 を解除してください。", ("c-0003",)),
-        ("c-0001とc-0002を撤回します", ("c-0001", "c-0002")),
-        ("ルール3を取り消し", ("c-0003",)),
+        ("c-0003 を取り消し", ("c-0003",)),
         ("ｃ－０００３を解除", ("c-0003",)),
     ],
 )
-def test_a_release_by_id(text: str, ids: tuple[str, ...]) -> None:
+def test_a_rule_is_lifted_by_its_id(text: str, ids: tuple[str, ...]) -> None:
     assert parse_command(text) == Forget(ids)
 
 
@@ -45,27 +38,14 @@ def test_a_release_by_id(text: str, ids: tuple[str, ...]) -> None:
     ("text", "command"),
     [
         ("change c-0001 to: Never push.", Amend("c-0001", "Never push.")),
-        ("Please amend rule 1 to no more than 50 euros", Amend("c-0001", "no more than 50 euros")),
-        ('update [c-0001]: "Ask me first."', Amend("c-0001", "Ask me first.")),
-        ("c-0001 を「日曜も禁止」に変更してください。", Amend("c-0001", "日曜も禁止")),
-        ("制約 c-0001 を『日曜も禁止』に修正", Amend("c-0001", "日曜も禁止")),
+        ("c-0001 を「日曜も禁止」に変更", Amend("c-0001", "日曜も禁止")),
         ("/rule Never push.", Pin("Never push.", RuleScope.SESSION)),
-        ("/RULE always Never push.", Pin("Never push.", RuleScope.USER)),
+        ("/rule always Never push.", Pin("Never push.", RuleScope.USER)),
         ("/rule 절대로 재시작하지 마세요.", Pin("절대로 재시작하지 마세요.", RuleScope.SESSION)),
     ],
 )
 def test_amendments_and_rules(text: str, command: Command) -> None:
     assert parse_command(text) == command
-
-
-@each_case
-def test_yes(text: str) -> None:
-    assert parse_command(text) == AnswerQuestion(yes=True)
-
-
-@each_case
-def test_no(text: str) -> None:
-    assert parse_command(text) == AnswerQuestion(yes=False)
 
 
 @each_case
@@ -78,7 +58,31 @@ def test_anything_beside_a_command_makes_it_none(text: str) -> None:
     assert parse_command(text) is None
 
 
-@pytest.mark.parametrize("text", ["release c-0001" + ", c-0001" * 600, "/rule " + "x" * 4_000])
+@each_case
+def test_business_is_no_command(text: str) -> None:
+    before = started(BAN_EN, BAN_JA)
+    assert parse_command(text) is None
+    result = say(before, text)
+    assert (result.state.pins, result.diff.constraints_released) == (before.pins, [])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "lift c-0001",
+        "/forget c-0001",
+        "no c-0001",
+        "change c-0001 to: Restart it.",
+        "c-0001 を解除",
+    ],
+)
+def test_beside_an_attachment_nothing_is_a_command(said: str) -> None:
+    before = started(BAN_EN)
+    result = say(before, said, attached=["A mail."])
+    assert result.state.pins == before.pins
+
+
+@pytest.mark.parametrize("text", ["/forget c-0001" + ", c-0001" * 600, "/rule " + "x" * 4_000])
 def test_a_message_that_is_too_long_is_no_command(text: str) -> None:
     assert len(text) > MAX_COMMAND_CHARS
     assert parse_command(text) is None
@@ -94,7 +98,7 @@ def test_business_with_an_id_lifts_nothing() -> None:
 
 def test_beside_a_command_the_proposals_of_the_ccm_count_for_nothing() -> None:
     before = started(BAN_EN, BAN_JA)
-    said = "release c-0001"
+    said = "lift c-0001"
     result = say(before, said, release(said, "c-0002"), add(said))
     assert texts(result) == [BAN_JA]
     assert result.state.questions == []

@@ -11,7 +11,13 @@ from acc_ace.core.gates.ccs_budget import ccs_tokens
 from acc_ace.core.gates.consent_notes import question_text
 from acc_ace.core.playbook.rule_screen import AGAINST_RULE
 from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry
+from acc_ace.core.schemas.commit import (
+    ChangeKind,
+    CommittedState,
+    ConstraintPin,
+    JournalEntry,
+    OpenQuestion,
+)
 from acc_ace.core.schemas.interaction import Interaction, Outcome
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.report import (
@@ -79,9 +85,19 @@ def reported_questions(state: CommittedState) -> list[ReportedQuestion]:
             rule_id=question.rule_id,
             quote=question.quote,
             text=question_text(question, state.pins, language_of(question.quote)),
+            before=_in_force(question, state),
+            after=question.texts,
+            asked_turn=question.asked_turn,
         )
         for question in state.questions
     ]
+
+
+def _in_force(question: OpenQuestion, state: CommittedState) -> str:
+    """The rule or goal that a question would change."""
+    if question.kind is ChangeKind.GOAL:
+        return state.goal_pin.text if state.goal_pin else ""
+    return next((pin.text for pin in state.pins if pin.id == question.rule_id), "")
 
 
 def _report(key: SessionKey, entry: JournalEntry, turn: Interaction, limits: Limits) -> TurnReport:

@@ -36,6 +36,7 @@ async def export_user(
     yield {"kind": "user", "app": tenant.app, "user": tenant.user}
     for part in (
         _rules(container, tenant),
+        _compressors(container, tenant),
         _spending(container, tenant),
         export_sessions(container, sessions, tenant),
         _artifacts(container, tenant),
@@ -53,6 +54,12 @@ async def _rules(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
     """The rules that hold in every session of the user."""
     for pin in await container.user_rules.list(tenant):
         yield record("rule", pin)
+
+
+async def _compressors(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
+    """How well the user's compressors have read rules."""
+    for model, marks in await container.ccm_records.of_user(tenant):
+        yield {"kind": "compressor", "model": model, "marks": marks}
 
 
 async def _spending(container: Container, tenant: Tenant) -> AsyncIterator[Record]:

@@ -9,6 +9,8 @@ from acc_ace.cli.names import DEFAULT_USER
 from acc_ace.cli.output import ExitCode, exit_code
 from acc_ace.cli.prompt.attachments import AttachmentDesk
 from acc_ace.cli.prompt.confirmations import ConfirmationDesk
+from acc_ace.cli.prompt.consent_prompt import Ask, change_lines, is_yes
+from acc_ace.cli.prompt.rule_commands import settled_lines
 from acc_ace.cli.screen import Screen
 from acc_ace.cli.script import Script
 from acc_ace.cli.slash_commands import CommandContext, parse_command, plain_text, run_command
@@ -16,7 +18,7 @@ from acc_ace.cli.turn_api import TurnApi
 from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.interaction import Attachment
-from acc_ace.core.schemas.report import TurnEvent, TurnPaused
+from acc_ace.core.schemas.report import ReportedQuestion, TurnDone, TurnEvent, TurnPaused
 from acc_ace.errors import AccAceError, InputError
 from acc_ace.models.factory import ModelInfo
 
@@ -39,6 +41,12 @@ class Chat:
         self._key = key
         self._screen = screen
         self._desk = AttachmentDesk()
+        self._opened: list[ReportedQuestion] = []
+
+    @property
+    def opened(self) -> Sequence[ReportedQuestion]:
+        """The questions about rules and goal that the last line's turn opened."""
+        return tuple(self._opened)
 
     @property
     def is_pasting(self) -> bool:
@@ -62,6 +70,7 @@ class Chat:
 
         Raises AccAceError on failure; the screen has already shown it.
         """
+        self._opened = []
         if self.is_pasting:
             if (note := self._desk.paste(line)) is not None:
                 self._screen.notice(note)
@@ -81,6 +90,18 @@ class Chat:
         except AccAceError as error:
             self._screen.failed(error, turn=None, text=line)
             raise
+
+    async def consent(self, question: ReportedQuestion) -> None:
+        """Settle a question with yes, and show what that changed; an error is shown."""
+        rules = self._turns.rules
+        try:
+            before = await rules.state(self._key)
+            after = await rules.answer(self._key, question.id, yes=True)
+        except AccAceError as error:
+            self._screen.failed(error, turn=None, text=question.id)
+            return
+        for line in settled_lines(before, after):
+            self._screen.notice(line)
 
     async def remember(self, documents: Sequence[Artifact]) -> None:
         """Add documents to external memory."""
@@ -159,6 +180,9 @@ class Chat:
     async def _show(self, events: AsyncIterator[TurnEvent]) -> None:
         try:
             async for event in events:
+                if isinstance(event, TurnDone):
+                    turn = event.report
+                    self._opened = [q for q in turn.questions if q.asked_turn == turn.turn]
                 if not self._takes(event):
                     self._screen.event(event)
         finally:
@@ -203,9 +227,17 @@ def play(chat: Chat, script: Script, runner: asyncio.Runner, *, keep_going: bool
 
 
 def converse(
-    chat: Chat, read_line: Callable[[], str | None], runner: asyncio.Runner, screen: Screen
+    chat: Chat,
+    read_line: Callable[[], str | None],
+    runner: asyncio.Runner,
+    screen: Screen,
+    *,
+    ask: Ask | None = None,
 ) -> ExitCode:
-    """Read and run lines until the reader ends (None) or `/quit`; Ctrl-C cancels a turn."""
+    """Read and run lines until the reader ends (None) or `/quit`; Ctrl-C cancels a turn.
+
+    With `ask` a person is there, who is asked about each change of rules that a turn proposes.
+    """
     with CtrlC(runner, again=chat.report_cancelling) as ctrl_c:
         while (line := ctrl_c.read(read_line)) is not None:
             if chat.is_pasting and ctrl_c.was_pressed:
@@ -217,11 +249,27 @@ def converse(
             try:
                 if not ctrl_c.run(_say_or_cancel(chat, text, screen)):
                     break
+                if ask is not None:
+                    _ask_person(chat, ask, ctrl_c, screen)
             except KeyboardInterrupt:
                 continue  # The cancellation was already reported.
             except AccAceError:
                 continue  # Already shown by the chat.
     return ExitCode.OK
+
+
+def _ask_person(chat: Chat, ask: Ask, ctrl_c: CtrlC, screen: Screen) -> None:
+    """Ask about each question that the turn opened, until Ctrl-C; all but a yes leaves it open."""
+    left: list[str] = []
+    for question in chat.opened:
+        if not ctrl_c.was_pressed:
+            screen.notice(change_lines(question))
+            if is_yes(ctrl_c.read(ask)):
+                ctrl_c.run(chat.consent(question))
+                continue
+        left.append(question.id)
+    if left:
+        screen.notice(f"still open: {', '.join(left)}; /rules says how to consent")
 
 
 async def _say_or_cancel(chat: Chat, text: str, screen: Screen) -> bool:

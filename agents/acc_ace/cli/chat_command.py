@@ -18,6 +18,7 @@ from acc_ace.cli.checks.installation import CheckResult, Status
 from acc_ace.cli.line_prompt import line_history, read_line
 from acc_ace.cli.names import APP_NAME, checked_name
 from acc_ace.cli.output import ExitCode, stderr_console, stdout_console
+from acc_ace.cli.prompt.consent_prompt import terminal_ask
 from acc_ace.cli.screen import JsonScreen, Screen
 from acc_ace.cli.script import STDIN, Script, ScriptedDocument, load_script
 from acc_ace.cli.terminal import TerminalScreen
@@ -149,7 +150,9 @@ def _at_prompt(
 ) -> ExitCode:
     read = partial(read_line, prompt_on=sys.stderr if people.stderr else sys.stdout)
     with line_history(history) if history else nullcontext():
-        return converse(talk, read, runner, screen)
+        # A program that reads the answers has no person to ask.
+        ask = None if people.stderr else terminal_ask()
+        return converse(talk, read, runner, screen, ask=ask)
 
 
 def _history_file(settings: Settings, user: str) -> Path | None:

@@ -27,6 +27,10 @@ class RuleApi(Protocol):
         """Lift a rule."""
         ...
 
+    async def answer(self, key: SessionKey, question_id: str, *, yes: bool) -> CommittedState:
+        """Settle an open question about rules or goal."""
+        ...
+
 
 class TurnApi(Protocol):
     """Runs turns and reads memory. Every method raises subclasses of AccAceError."""

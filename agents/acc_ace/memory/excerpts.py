@@ -10,7 +10,7 @@ from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.text.exchange import (
     AGENT,
     USER,
-    Utterance,
+    ExchangePart,
     bare,
     in_one_line,
     parts_of,
@@ -21,7 +21,7 @@ from acc_ace.core.text.normalize import neutralise
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.prompt import Quotation
 from acc_ace.core.text.rules.corrections import is_correction
-from acc_ace.core.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.rules.mentions import rules_in
 from acc_ace.core.text.search_terms import index_terms, query_terms
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import CUT_MARK, clip_tokens, estimate_tokens
@@ -88,7 +88,7 @@ def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Q
     quoted = excerpt(text, wanted, room)
     if artifact.kind is ArtifactKind.TURN:
         parts = ((part.who, _without_rules(part.text)) for part in parts_of(quoted))
-        quoted = in_one_line(Utterance(*part) for part in parts if part[1])
+        quoted = in_one_line(ExchangePart(*part) for part in parts if part[1])
     quoted = neutralise(quoted)
     return frame._replace(text=quoted) if quoted else None
 
@@ -111,9 +111,9 @@ def _speaker(artifact: Artifact, wanted: frozenset[str]) -> tuple[str, str]:
     return artifact.source, written([own, *others]) if own.who else artifact.content
 
 
-def _exchange(turn: Artifact) -> list[Utterance]:
+def _exchange(turn: Artifact) -> list[ExchangePart]:
     """The parts of a turn: what was said, what it quotes, and the answer; at least one."""
-    parts = parts_of(turn.content) or [Utterance("", turn.content)]
+    parts = parts_of(turn.content) or [ExchangePart("", turn.content)]
     first = parts[0]
     return [*parts_of_input(first.who, first.text), *parts[1:]] if first.who == USER else parts
 
@@ -124,7 +124,7 @@ def _without_rules(text: str) -> str:
     """
     return _without(
         text,
-        lambda sentence: bool(_RULE_ID.search(sentence) or detect_rules(sentence.strip(CUT_MARK))),
+        lambda sentence: bool(_RULE_ID.search(sentence) or rules_in(sentence.strip(CUT_MARK))),
     )
 
 

@@ -102,8 +102,7 @@ def _own_words(turn: Interaction) -> str:
     """What the user said of their own in a turn, without what they quoted."""
     if not turn.input.authority.may_rule:
         return ""
-    part = by_speaker(turn.input.text)
-    return f"{part.own}\n{part.doubtful}".strip()
+    return by_speaker(turn.input.text).own.strip()
 
 
 def source_of(key: SessionKey) -> str:

@@ -11,7 +11,7 @@ from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.core.schemas.session import PastTurn
-from acc_ace.core.text.exchange import AGENT, Utterance, parts_of_input, written
+from acc_ace.core.text.exchange import AGENT, ExchangePart, parts_of_input, written
 from acc_ace.core.text.tokens import clip_tokens, token_end
 
 SEARCH_TOOL = "search_evidence"
@@ -47,7 +47,7 @@ def _turn(key: SessionKey, interaction: Interaction, max_tokens: int) -> Artifac
     said = parts_of_input(interaction.input.authority, clip_tokens(interaction.input.text, half))
     return Artifact(
         artifact_id=turn_artifact_id(key, interaction.turn),
-        content=written([*said, Utterance(AGENT, clip_tokens(answer, half))]),
+        content=written([*said, ExchangePart(AGENT, clip_tokens(answer, half))]),
         source="turn",
         created_at=interaction.created_at,
         tenant=key.tenant,

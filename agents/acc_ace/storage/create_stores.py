@@ -16,6 +16,7 @@ from acc_ace.storage.playbooks.export_folders import FOLDER, ErasedPlaybookFiles
 from acc_ace.storage.playbooks.sql_playbook import SqlPlaybookStore
 from acc_ace.storage.prompt_history import PromptHistory
 from acc_ace.storage.sql_artifacts import ArtifactIndex, SqlArtifactStore
+from acc_ace.storage.sql_ccm_records import SqlCcmRecords
 from acc_ace.storage.sql_database import SqlUnitOfWork
 from acc_ace.storage.sql_directory import SqlSessionDirectory
 from acc_ace.storage.sql_erasure import Files, SqlErasure
@@ -29,6 +30,7 @@ from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
 from acc_ace.storage.sqlite.database import DATABASE_FILE, IN_MEMORY, SqliteDatabase
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.ports import (
+    CcmRecords,
     EvidenceStore,
     SessionLock,
     SpendingStore,
@@ -64,6 +66,7 @@ class Stores:
     directory: SessionDirectory
     tool_starts: ToolStarts
     user_rules: UserRules
+    ccm_records: CcmRecords
     spending: SpendingStore
     traces: TraceStore
     erasure: UserErasure
@@ -87,6 +90,7 @@ class SqlStores:
     directory: SqlSessionDirectory
     tool_starts: SqlToolStarts
     user_rules: SqlUserRules
+    ccm_records: SqlCcmRecords
     spending: SqlSpendingStore
     traces: SqlTraceStore
 
@@ -110,6 +114,7 @@ class SqlStores:
             directory=SqlSessionDirectory(database),
             tool_starts=SqlToolStarts(database),
             user_rules=SqlUserRules(database),
+            ccm_records=SqlCcmRecords(database),
             spending=SqlSpendingStore(database),
             traces=SqlTraceStore(database),
         )
@@ -150,6 +155,7 @@ class SqlStores:
             directory=self.directory,
             tool_starts=self.tool_starts,
             user_rules=self.user_rules,
+            ccm_records=self.ccm_records,
             spending=self.spending,
             traces=self.traces,
             erasure=erasure,

@@ -9,8 +9,10 @@ from acc_ace.errors import StoreError
 from acc_ace.storage.sql_rows import Dialect, Rows
 from acc_ace.unit_of_work import Database, Write
 
-VERSION: Final = 103
-"""Schema version of the baseline. Lower ones are from before the first release."""
+OLDEST: Final = 103
+"""The oldest schema version that is upgraded. Lower ones are from before the first release."""
+
+VERSION: Final = 104
 
 _FILES: Final = ("common", "sessions")
 
@@ -24,11 +26,20 @@ def baseline(dialect: Dialect) -> str:
     """The statements that create the schema."""
     folder = files("acc_ace.storage") / "schema"
     scripts = [(folder / f"{name}.sql").read_text(encoding="utf-8") for name in (*_FILES, dialect)]
-    return "\n".join(scripts).replace("{id}", _KEYS[dialect])
+    return "\n".join([*scripts, *upgrades(OLDEST)]).replace("{id}", _KEYS[dialect])
+
+
+def upgrades(version: int) -> list[str]:
+    """The scripts, the same for both databases, that bring a schema from a version to this one."""
+    folder = files("acc_ace.storage") / "schema"
+    return [
+        (folder / f"upgrade_{each}.sql").read_text(encoding="utf-8")
+        for each in range(version + 1, VERSION + 1)
+    ]
 
 
 def check_version(version: int, database: str, setting: str) -> None:
-    """Raise StoreError for a database with another schema version.
+    """Raise StoreError for a database with a schema version that cannot be upgraded.
 
     `database` is its name in the message, `setting` the setting that points to it.
     """
@@ -37,7 +48,7 @@ def check_version(version: int, database: str, setting: str) -> None:
             f"{database} has schema version {version}, this program knows up to {VERSION}; "
             f"upgrade the program, or point {setting} to another place"
         )
-    if version < VERSION:
+    if version < OLDEST:
         raise StoreError(
             f"{database} has schema version {version}, of a program before the first release, and "
             f"cannot be upgraded to {VERSION}; export what you need with that program, then move "

@@ -90,6 +90,7 @@ class SqlErasure:
             erased = {name: _count(rows, table, tenant) for name, table in _TABLES.items()}
             erased["model_uses"] = _count(rows, "model_uses", tenant)
             erased["rules"] = _count(rows, "user_rules", tenant)
+            erased["ccm_records"] = _count(rows, "ccm_records", tenant)
             erased["artifacts"] = self._artifacts.erase_rows(rows, tenant)
             erased["playbook"] = self._playbooks.erase_rows(rows, tenant)
             rows.run("DELETE FROM tenants WHERE app = ? AND user_id = ?", tenant)

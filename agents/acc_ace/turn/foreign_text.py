@@ -58,7 +58,7 @@ def has_foreign_text(
 
 def _own_words(x_t: TurnInput) -> str:
     part = by_speaker(without_correction(x_t.text))
-    return f"{part.own}\n{part.doubtful}" if x_t.authority.may_rule else ""
+    return part.own if x_t.authority.may_rule else ""
 
 
 class Veil:
@@ -82,7 +82,7 @@ class Veil:
         part = by_speaker(without_correction(x_t.text))
         text = x_t.text
         if part.foreign.strip():
-            own = (part.own, part.doubtful, part.quoted)
+            own = (part.own, part.quoted)
             text = "\n".join([*filter(str.strip, own), self._placeholder(part.foreign, "others")])
         # A ground truth vouches for what the question quotes.
         for quoted in () if self._vouched else part.quoted.splitlines():

@@ -6,7 +6,7 @@ tool calls are written, so a turn that ends early for any reason leaves CCS_{t-1
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from typing import Any
@@ -103,10 +103,11 @@ class TurnLifecycle:
             # A new session is stored first, so that an erasure waits for it.
             session = await container.directory.open(key, at=container.clock.now())
         scope = container.playbook_scope(key.app, key.user)
-        lost, rules, last, observer.cost_before, record.playbook = await asyncio.gather(
+        lost, rules, last, newest, observer.cost_before, record.playbook = await asyncio.gather(
             lost_calls(container, key),
             user_rules(container, key),
             container.evidence.last(key),
+            container.evidence.list(key, limit=MOST_UNANSWERED),
             container.spending.store.of_session(key),
             container.playbooks.load(scope),
         )
@@ -122,6 +123,7 @@ class TurnLifecycle:
             lost=lost,
             previous=ruled(previous, *rules),
             previous_turn=last,
+            unanswered=unanswered(start, head, newest),
             playbook_scope=scope,
         )
         record.start = edit(start) if edit else start
@@ -296,6 +298,28 @@ class TurnLifecycle:
             follows = head.state.version - 1 if head.follows is None else head.follows
             head = await self._container.journal.get(key, follows) if follows else None
         return head is None
+
+
+MOST_UNANSWERED = 8
+_UNANSWERED_CHARS = 8_000
+
+
+def unanswered(
+    start: TurnStart, head: JournalEntry | None, newest: Sequence[Interaction]
+) -> tuple[str, ...]:
+    """The user's messages since the newest version that got no answer, oldest first.
+
+    An undo, a rollback and a reset are versions, so that what was said before them stays gone.
+    """
+    texts = [
+        each.input.text[:_UNANSWERED_CHARS]
+        for each in newest
+        if each.outcome is Outcome.FAILED
+        and (head is None or each.created_at > head.created_at)
+        and each.input.authority.may_rule
+        and each.invocation_id != start.invocation_id
+    ]
+    return tuple(text for text in dict.fromkeys(reversed(texts)) if text != start.x_t.text)
 
 
 def _named(start: TurnStart, earlier: Interaction | None) -> TurnStart:

@@ -148,6 +148,22 @@ class UserRules(Protocol):
         ...
 
 
+class CcmRecords(Protocol):
+    """Keeps how well each CCM has read rules, by user. Raises StoreError."""
+
+    async def marks(self, tenant: Tenant, model: str) -> tuple[str, Sequence[str]]:
+        """Return the newest marks of a model with this user, and with others of the app."""
+        ...
+
+    async def of_user(self, tenant: Tenant) -> Sequence[tuple[str, str]]:
+        """Return the models that a user's messages were read by, each with its newest marks."""
+        ...
+
+    async def add(self, tenant: Tenant, model: str, marks: str) -> None:
+        """Append marks; the oldest beyond a bound go."""
+        ...
+
+
 class SpendingStore(Protocol):
     """Keeps what model calls used and cost. Raises StoreError."""
 

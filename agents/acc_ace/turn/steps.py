@@ -5,6 +5,7 @@ commit gate before it becomes CCS_t. What a step costs goes to the turn's observ
 """
 
 import asyncio
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,7 +15,7 @@ from typing import NamedTuple
 from acc_ace.container import Container
 from acc_ace.core.gates.commands import is_acknowledgement
 from acc_ace.core.gates.commit_gate import GateResult, commit
-from acc_ace.core.gates.consent_notes import invites_reply, sole_question
+from acc_ace.core.gates.consent_notes import invites_reply
 from acc_ace.core.gates.qualification_gate import conclude, decide_by_score, screen
 from acc_ace.core.gates.references import Evidence, carried
 from acc_ace.core.gates.screening import quotation
@@ -31,9 +32,12 @@ from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
 from acc_ace.core.text.rules.contradiction import screened_input
-from acc_ace.core.text.rules.reading import read_proposals, read_user_words
+from acc_ace.core.text.rules.own_words import own_words
+from acc_ace.core.text.rules.reading import Trust, read_proposals, read_user_words
+from acc_ace.errors import StoreError
 from acc_ace.memory.excerpts import quotations
 from acc_ace.memory.turn_artifacts import turn_artifact_id
+from acc_ace.turn.ccm_record import marks_of, trust_in
 from acc_ace.turn.foreign_text import has_foreign_text
 from acc_ace.turn.observer import TurnObserver
 from acc_ace.turn.structured_call import (
@@ -47,6 +51,8 @@ from acc_ace.turn.structured_call import (
     structured_call,
 )
 from acc_ace.turn.turn_record import TurnStart
+
+logger = logging.getLogger(__name__)
 
 _QUOTED = 3
 """Quotations of full length that the references have room for."""
@@ -189,6 +195,7 @@ async def compress(
             gate = _carried_on(start, limits)
         else:
             inputs = _inputs(start, "artifacts", qualified.qualified, limits)
+            inputs.update(await asyncio.to_thread(_numbered, start))
             result = await structured_call(
                 model,
                 load_prompts().compressor,
@@ -197,8 +204,9 @@ async def compress(
                 repairs=limits.repairs,
             )
             observer.count(use, result)
+            trust = await _trust(container, start, result)
             # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
-            gate = await asyncio.to_thread(_gated, start, qualified, result.value, limits)
+            gate = await asyncio.to_thread(_gated, start, qualified, result.value, trust, limits)
         observer.warn(*gate.warnings)
         mixed = start.previous.has_foreign_text or has_foreign_text(
             start.key, start.x_t, qualified.qualified, start.previous_turn
@@ -223,6 +231,7 @@ def _is_acknowledged(start: TurnStart) -> bool:
         and x_t.authority.may_rule
         and not x_t.attachments
         and not start.previous.questions
+        and not start.unanswered
         and not start.lost
         and last is not None
         and last.decision is not None
@@ -233,25 +242,53 @@ def _is_acknowledged(start: TurnStart) -> bool:
 def _carried_on(start: TurnStart, limits: Limits) -> GateResult:
     """CCS_{t-1} as CCS_t, through the gate like any reply."""
     previous = start.previous
-    words = read_user_words(start.x_t, CompressorReply(rule_changes=[]), previous.pins)
+    reply = CompressorReply(rule_changes=[])
+    words = read_user_words(start.x_t, reply, previous.pins, questions=previous.questions)
     gate = commit(previous, previous.ccs, start.x_t, words, limits=limits)
     unseen = previous.unseen_turn or previous.turn
     return replace(gate, state=gate.state.model_copy(update={"unseen_turn": unseen}))
 
 
+async def _trust(
+    container: Container, start: TurnStart, result: StructuredResult[CompressorReply]
+) -> Trust:
+    """How far what the CCM says of rules is believed; its reply counts from the next turn on."""
+    if result.value is None or result.value.rule_changes is None:
+        return Trust.ABSENT
+    tenant, model = start.key.tenant, result.model
+    trust = trust_in(*await container.ccm_records.marks(tenant, model))
+    if marks := await asyncio.to_thread(marks_of, start.x_t, result.value):
+        try:
+            await container.ccm_records.add(tenant, model, marks)
+        except StoreError:
+            # A lost mark costs nothing that a user was promised; a lost turn would.
+            logger.exception("ccm_record_lost session=%s", start.key.session)
+    return trust
+
+
 def _gated(
-    start: TurnStart, qualified: Qualification, reply: CompressorReply | None, limits: Limits
+    start: TurnStart,
+    qualified: Qualification,
+    reply: CompressorReply | None,
+    trust: Trust,
+    limits: Limits,
 ) -> GateResult:
-    x_t, previous, last = start.x_t, start.previous, start.previous_turn
-    answer = last.shown_answer if last else ""
+    x_t, previous = start.x_t, start.previous
     return commit(
         previous,
         reply.onto(previous.ccs) if reply else None,
         x_t,
-        read_user_words(x_t, reply, previous.pins),
+        read_user_words(
+            x_t,
+            reply,
+            previous.pins,
+            trust=trust,
+            unanswered=start.unanswered,
+            questions=previous.questions,
+            has_goal=bool(previous.ccs.goal_orientation),
+        ),
         evidence=_evidence(start, qualified, limits),
         limits=limits,
-        sole_question=sole_question(previous, answer),
     )
 
 
@@ -278,6 +315,14 @@ def _inputs(
         name: artifact_values(quoted, limits),
         "current_input": input_value(screened_input(start.x_t, previous.pins)),
     }
+
+
+def _numbered(start: TurnStart) -> dict[str, object]:
+    """x_t with the number of each sentence of the user's own, for the CCM to point at."""
+    x_t = screened_input(start.x_t, start.previous.pins)
+    if x_t.authority.may_rule:
+        x_t = x_t.model_copy(update={"text": own_words(x_t.text).numbered()})
+    return {"current_input": input_value(x_t)}
 
 
 def _evidence(start: TurnStart, qualified: Qualification, limits: Limits) -> Evidence:

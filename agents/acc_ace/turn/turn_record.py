@@ -67,6 +67,8 @@ class TurnStart:
     """Calls of turns that died; committed with this turn."""
     guarded: tuple[GuardDecision, ...] = ()
     """Guard decisions of the turn before it paused."""
+    unanswered: tuple[str, ...] = ()
+    """The user's messages since the last turn that got no answer, oldest first."""
     dropped: tuple[Release, ...] = ()
     """Rules missing from a state that the caller edited."""
 

@@ -68,6 +68,7 @@ def container() -> Container:
         unit_of_work=stores.unit_of_work,
         tool_starts=stores.tool_starts,
         user_rules=stores.user_rules,
+        ccm_records=stores.ccm_records,
         spending=Spending(stores.spending, load_prices(), clock, ceiling=None),
         traces=stores.traces,
         erasure=stores.erasure,

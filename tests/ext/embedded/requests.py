@@ -69,7 +69,7 @@ async def ask(schema: type[Schema], inputs: dict[str, object]) -> Schema:
 class WholeReply(CompressedCognitiveState):
     """A reply of this engine, which writes every field."""
 
-    rule_changes: list[RuleChange]
+    rule_changes: list[RuleChange] | None = None
 
     @property
     def ccs(self) -> CompressedCognitiveState:

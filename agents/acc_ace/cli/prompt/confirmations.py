@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from acc_ace.core.gates.commands import AnswerQuestion, parse_command
 from acc_ace.core.schemas.report import WaitingCall
+from acc_ace.core.text.rules.consent import plain_answer
 
 
 class ConfirmationDesk:
@@ -27,10 +27,10 @@ class ConfirmationDesk:
 
     def answer(self, line: str) -> bool:
         """Whether a whole line was a yes or no to the question, in any language of rules."""
-        command = parse_command(line)
-        if not (self._waiting and isinstance(command, AnswerQuestion)) or command.question_id:
+        yes = plain_answer(line) if self._waiting else None
+        if yes is None:
             return False
-        self._answers[self._waiting.pop(0).id] = command.yes
+        self._answers[self._waiting.pop(0).id] = yes
         return True
 
     def hand_over(self) -> dict[str, bool]:

@@ -54,13 +54,23 @@ def lifted_line(pin: ConstraintPin) -> str:
     return f"- {pin.id} lifted: {pin.text} (/undo restores it)"
 
 
+def settled_lines(before: CommittedState, after: CommittedState) -> Sequence[str]:
+    """What an answer to a question has changed."""
+    had, has = ({pin.id for pin in state.pins} for state in (before, after))
+    lifted = [pin for pin in before.pins if pin.id not in has]
+    added = [pin for pin in after.pins if pin.id not in had]
+    lines = [*map(lifted_line, lifted), *map(added_line, added)]
+    goal = after.ccs.goal_orientation
+    return [*lines, f"goal: {goal}"] if goal != before.ccs.goal_orientation else lines
+
+
 def _rule(pin: ConstraintPin) -> Iterator[tuple[str, str]]:
     yield (pin.text, "")
     if pin.quote != pin.text:
         yield (f"said: {pin.quote}", "dim")
     scope = "every session" if pin.scope is RuleScope.USER else "this session"
-    tentative = ", tentative" if pin.tentative else ""
-    yield (f"{pin.authority.value}, turn {pin.origin_turn}, {scope}{tentative}", "dim")
+    provisional = f", provisional (no {pin.id} takes it back)" if pin.tentative else ""
+    yield (f"{pin.authority.value}, turn {pin.origin_turn}, {scope}{provisional}", "dim")
 
 
 def _questions(state: CommittedState) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from acc_ace.cli.prompt.rule_commands import (
     read_ids,
     read_rule,
     rules_view,
+    settled_lines,
 )
 from acc_ace.cli.slash_commands import ccs_view, diff_view
 from acc_ace.config import load_settings
@@ -115,7 +116,9 @@ async def _changed(
         question, _, word = answer.partition("=")
         if word not in {"yes", "no"}:
             raise InputError("answer a question by its id, as in --answer q-0001=yes or =no")
-        await service.answer(key, question.strip().lower(), yes=word == "yes")
+        before = await service.state(key)
+        after = await service.answer(key, question.strip().lower(), yes=word == "yes")
+        lines += settled_lines(before, after) or [f"{question} is settled; nothing was changed"]
     return lines
 
 

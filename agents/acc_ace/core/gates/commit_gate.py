@@ -51,14 +51,13 @@ def commit(
     *,
     evidence: Evidence = NO_EVIDENCE,
     limits: Limits,
-    sole_question: str | None = None,
 ) -> GateResult:
     """Make CCS_t from CCS_{t-1}, the CCM's proposal and x_t.
 
     A proposal of None, or one that lost everything, keeps the content of CCS_{t-1} and marks
     the uncertainty; commands about rules and goal are still applied. `words` is what was read of
-    x_t and of what the CCM proposes about it, `sole_question` is the question that a bare yes or
-    no answers, `evidence` is the qualified text of this turn. Version and turn increase by one.
+    x_t and of what the CCM proposes about it, `evidence` is the qualified text of this turn.
+    Version and turn increase by one.
 
     Raises ConstraintBudgetError when the active constraints exceed `limits.constraints_tokens`,
     or together with the goal `limits.ccs_tokens`; nothing is then committed.
@@ -72,7 +71,6 @@ def commit(
         turn_input,
         turn=turn,
         budget=limits.constraints_tokens,
-        sole_question=sole_question,
     )
     goal = rule_3_goal_survives(
         previous,

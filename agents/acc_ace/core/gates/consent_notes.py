@@ -1,11 +1,12 @@
-"""Notes on rules in the answer, in the language of x_t: changes made and questions asked."""
+"""Notes on rules in the language of x_t: what came into force, what waits, what was not kept."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from acc_ace.core.gates.constraints import ConstraintSet
-from acc_ace.core.schemas.commit import ChangeKind, CommittedState, ConstraintPin, OpenQuestion
+from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin, OpenQuestion
+from acc_ace.core.schemas.user_words import Unkept, WhyUnkept
 from acc_ace.core.text.normalize import language_of, one_line
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.tokens import clip_tokens
@@ -26,78 +27,163 @@ _OFFERS = lazy_pattern(
 
 _ASK: Final[dict[Language, dict[ChangeKind, str]]] = {
     "en": {
-        ChangeKind.ADD: "Shall I keep as rules: {texts}? (yes / no, {id})",
-        ChangeKind.RELEASE: "Shall I lift {rule_id} '{rule}'? (yes / no, {id})",
-        ChangeKind.AMEND: "Shall I change {rule_id} '{rule}' to {texts}? (yes / no, {id})",
-        ChangeKind.GOAL: "Shall I make {texts} the goal? (yes / no, {id})",
+        ChangeKind.ADD: "Waits: {texts}. To keep it as a rule, send only: keep {id}",
+        ChangeKind.PERMIT: "Waits for your consent: {texts}. To keep it, send only: keep {id}",
+        ChangeKind.RELEASE: "Still in force: {rule_id} '{rule}'. To lift it, send only: "
+        "lift {rule_id}",
+        ChangeKind.AMEND: "Still in force: {rule_id} '{rule}'. Proposed instead: {texts}. "
+        "To change it, send only: yes {id}",
+        ChangeKind.GOAL: "Proposed as the goal: {texts}. To take it, send only: yes {id}",
     },
     "ja": {
-        ChangeKind.ADD: "{texts} をルールとして残しますか？（はい / いいえ、{id}）",
-        ChangeKind.RELEASE: "{rule_id}「{rule}」を解除しますか？（はい / いいえ、{id}）",
-        ChangeKind.AMEND: "{rule_id}「{rule}」を {texts} に変更しますか？（はい / いいえ、{id}）",
-        ChangeKind.GOAL: "目標を {texts} にしますか？（はい / いいえ、{id}）",
+        ChangeKind.ADD: "確認待ち：{texts}。ルールとして残すには次だけを送ってください：keep {id}",
+        ChangeKind.PERMIT: "同意待ち：{texts}。残すには次だけを送ってください：keep {id}",
+        ChangeKind.RELEASE: "{rule_id}「{rule}」は有効なままです。解除するには次だけを送ってく"
+        "ださい："
+        "{rule_id} を解除",
+        ChangeKind.AMEND: "{rule_id}「{rule}」は有効なままです。変更案：{texts}。"
+        "変更するには次だけを送ってください：はい {id}",
+        ChangeKind.GOAL: "目標の案：{texts}。採用するには次だけを送ってください：はい {id}",
     },
 }
 _ADDED = {
-    "en": "+ {id} {rule} (/forget {id} if that was not meant)",
-    "ja": "+ {id} {rule}（違う場合は /forget {id}）",
+    "en": "In force: {id} {rule} (to take it back, send only: no {id})",
+    "ja": "有効になりました：{id} {rule}（取り消すには次だけを送ってください：{id} を取り消し）",
 }
-_KEPT = {"en": "+ {id} {rule}", "ja": "+ {id} {rule}"}
-_LIFTED = {"en": "- {id} lifted: {rule}", "ja": "- {id} を解除しました：{rule}"}
+_KEPT = {"en": "In force: {id} {rule}", "ja": "有効になりました：{id} {rule}"}
+_AGAIN = {"en": "In force already: {id} {rule}", "ja": "すでに有効です：{id} {rule}"}
+_MORE_ADDED = {
+    "en": "… and {more} more; {all} rules are in force: /rules",
+    "ja": "…ほか {more} 件。有効なルールは {all} 件です：/rules",
+}
+_LIFTED = {"en": "Lifted: {id} {rule}", "ja": "解除しました：{id} {rule}"}
 _AMENDED = {
-    "en": "~ {id} '{rule}' is now {new_id} '{new}'",
-    "ja": "~ {id}「{rule}」を {new_id}「{new}」に変更しました",
+    "en": "Changed: {id} '{rule}' is now {new_id} '{new}'",
+    "ja": "変更しました：{id}「{rule}」は {new_id}「{new}」になりました",
 }
-_UNKEPT = {
-    "en": "Not kept: '{said}'; to keep it as a rule, send only: /rule {said}",
-    "ja": "残していません：「{said}」。ルールとして残すには次だけを送ってください：/rule {said}",
+_REFUSED = {"en": "Nothing was changed: {id}", "ja": "何も変更していません：{id}"}
+_LAPSED = {
+    "en": "No longer waiting, and nothing was changed: {id} ({words})",
+    "ja": "確認待ちを終えました。何も変更していません：{id}（{words}）",
 }
-_NOTHING = {
-    "en": "'{said}' lifted nothing. To lift a rule, send only: release {example} "
-    "(active: {active})",
-    "ja": "「{said}」では何も解除していません。解除するには「{example} を解除」とだけ送ってください"
-    "（有効：{active}）",
+_BARE = {
+    "en": "A yes or no alone changes no rule; it names none.",
+    "ja": "「はい」「いいえ」だけではルールは変わりません。どのルールのことかがわからないため"
+    "です。",
+}
+_UNKEPT: Final[dict[Language, dict[WhyUnkept, str]]] = {
+    "en": {
+        WhyUnkept.UNSURE: "Not taken as a standing rule: '{words}'. To keep it, send only: "
+        "/rule {words}",
+        WhyUnkept.NO_ROOM: "Not kept, as the rules have no room left: '{words}'. Lift one "
+        "(/rules), or raise ACC_ACE_LIMITS__CONSTRAINTS_TOKENS",
+        WhyUnkept.UNREADABLE: "Not kept: '{words}'. To keep it as a rule, send only: /rule {words}",
+        WhyUnkept.NO_WORDING: "{rule_id} stays as it is: '{words}'. To lift or change it, send "
+        "only: lift {rule_id}, or: change {rule_id} to: …",
+        WhyUnkept.NO_RULE: "'{words}' lifted nothing (in force: {active}). To lift a rule, send "
+        "only: lift {example}",
+        WhyUnkept.OTHERS: "Not taken over, as these are others' words: '{words}'. To keep it as "
+        "a rule, send only: /rule {words}",
+    },
+    "ja": {
+        WhyUnkept.UNSURE: "ルールにはしていません：「{words}」。残すには次だけを送ってください："
+        "/rule {words}",
+        WhyUnkept.NO_ROOM: "ルールの枠に空きがないため残していません：「{words}」。どれかを解"
+        "除するか"
+        "（/rules）、ACC_ACE_LIMITS__CONSTRAINTS_TOKENS を上げてください",
+        WhyUnkept.UNREADABLE: "残していません：「{words}」。ルールとして残すには次だけを送って"
+        "ください："
+        "/rule {words}",
+        WhyUnkept.NO_WORDING: "{rule_id} はそのままです：「{words}」。解除や変更をするには"
+        "次だけを送ってください：{rule_id} を解除、または {rule_id} を「…」に変更",
+        WhyUnkept.NO_RULE: "「{words}」では何も解除していません（有効：{active}）。解除するに"
+        "は次だけを"
+        "送ってください：{example} を解除",
+        WhyUnkept.OTHERS: "ほかの人の言葉なので取り入れていません：「{words}」。ルールとして残"
+        "すには"
+        "次だけを送ってください：/rule {words}",
+    },
+}
+_LATE = {
+    "en": "Also from your earlier message that got no answer:",
+    "ja": "回答のなかった前のメッセージからの分も含みます：",
+}
+_MORE_UNKEPT = {
+    "en": "… and {more} more sentences were not kept as rules",
+    "ja": "…ほか {more} 件もルールとして残していません",
 }
 
 
 def question_text(question: OpenQuestion, pins: Sequence[ConstraintPin], language: Language) -> str:
-    """A question as shown to the user, with the text of the rule."""
+    """What waits, as shown to the user, with the text of the rule and the way to consent."""
     rule = next((pin.text for pin in pins if pin.id == question.rule_id), "")
     quoted = [_quoted(text, language) for text in question.texts]
     return _ASK[language][question.kind].format(
         id=question.id,
         rule_id=question.rule_id,
-        rule=clip_tokens(rule, _SHOWN_TOKENS),
+        rule=rule,
         texts=("、" if language == "ja" else "; ").join(quoted),
     )
 
 
 def consent_notes(rules: ConstraintSet, text: str) -> tuple[str, ...]:
-    """The lines after the answer to `text`: rules lifted, changed and added, questions."""
+    """The lines after the answer to `text`: what came into force, what waits, what was not kept."""
     language = language_of(text)
+    lines = [_LATE[language]] if rules.heard_late else []
+    lines += [*_changes(rules, language), *_added(rules, language), *_settled(rules, language)]
+    shown = rules.unkept[:_MOST_LISTED]
+    lines += [_unkept(each, rules, language) for each in shown]
+    if more := len(rules.unkept) - len(shown):
+        lines.append(_MORE_UNKEPT[language].format(more=more))
+    asked = rules.asked_now()
+    waiting = [each for each in rules.questions if each in asked or each in rules.answered]
+    lines += [_BARE[language]] if rules.is_bare_reply and waiting else []
+    lines += [question_text(question, rules.pins, language) for question in waiting]
+    return tuple(lines)
+
+
+def _changes(rules: ConstraintSet, language: Language) -> Iterator[str]:
     new = {pin.id: pin for pin in rules.added}
-    successors = {release.replaced_by for release in rules.released}
-    lines: list[str] = []
     for release in rules.released:
         successor = new.get(release.replaced_by or "")
         form = _AMENDED if successor else _LIFTED
-        lines.append(
-            form[language].format(
-                id=release.id,
-                rule=release.text,
-                new_id=successor.id if successor else "",
-                new=successor.text if successor else "",
-            )
+        yield form[language].format(
+            id=release.id,
+            rule=release.text,
+            new_id=successor.id if successor else "",
+            new=successor.text if successor else "",
         )
-    for pin in rules.added:
-        if pin.id not in successors:
-            form = _ADDED if pin.tentative else _KEPT
-            lines.append(form[language].format(id=pin.id, rule=pin.text))
-    lines += [_UNKEPT[language].format(said=one_line(words)) for words in rules.unkept]
-    if rules.unmatched and rules.pins and not rules.asked_now():
-        lines.append(_nothing(rules, language))
-    lines += [question_text(question, rules.pins, language) for question in rules.asked_now()]
-    return tuple(lines)
+
+
+def _added(rules: ConstraintSet, language: Language) -> Iterator[str]:
+    successors = {release.replaced_by for release in rules.released}
+    added = [pin for pin in rules.added if pin.id not in successors]
+    for pin in added[:_MOST_LISTED]:
+        form = _ADDED if pin.tentative else _KEPT
+        yield form[language].format(id=pin.id, rule=pin.text)
+    for pin in rules.again[:_MOST_LISTED]:
+        yield _AGAIN[language].format(id=pin.id, rule=pin.text)
+    if more := len(added[_MOST_LISTED:]):
+        yield _MORE_ADDED[language].format(more=more, all=len(rules.pins))
+
+
+def _settled(rules: ConstraintSet, language: Language) -> Iterator[str]:
+    for question in rules.refused:
+        yield _REFUSED[language].format(id=question.rule_id or question.id)
+    for question in rules.lapsed:
+        words = clip_tokens(question.quote, _SHOWN_TOKENS)
+        yield _LAPSED[language].format(id=question.id, words=words)
+
+
+def _unkept(unkept: Unkept, rules: ConstraintSet, language: Language) -> str:
+    ids = [pin.id for pin in rules.pins]
+    active = ", ".join(ids[:_MOST_LISTED]) + (", …" if len(ids) > _MOST_LISTED else "")
+    return _UNKEPT[language][unkept.why].format(
+        words=one_line(unkept.words),
+        rule_id=unkept.rule_id,
+        example=ids[0] if ids else "c-0001",
+        active=active or "-",
+    )
 
 
 def invites_reply(answer: str) -> bool:
@@ -105,29 +191,5 @@ def invites_reply(answer: str) -> bool:
     return _ASKS.search(answer) is not None or _OFFERS.search(answer) is not None
 
 
-def sole_question(state: CommittedState, answer: str) -> str | None:
-    """The id of the question that a bare yes or no answers, or None.
-
-    It must be the only one of the newest turn, and its answer must contain no other question:
-    otherwise the user has to give the id.
-    """
-    newest = [question for question in state.questions if question.asked_turn == state.turn]
-    if len(newest) != 1:
-        return None
-    rest = answer
-    for language in _ASK:
-        rest = rest.replace(question_text(newest[0], state.pins, language), "")
-    was_shown = rest != answer
-    return newest[0].id if was_shown and not _ASKS.search(rest.strip()) else None
-
-
-def _nothing(rules: ConstraintSet, language: Language) -> str:
-    ids = [pin.id for pin in rules.pins]
-    active = ", ".join(ids[:_MOST_LISTED]) + (", …" if len(ids) > _MOST_LISTED else "")
-    words = clip_tokens(rules.unmatched, _SHOWN_TOKENS)
-    return _NOTHING[language].format(said=words, example=ids[0], active=active)
-
-
 def _quoted(text: str, language: Language) -> str:
-    shown = clip_tokens(text, _SHOWN_TOKENS)
-    return f"「{shown}」" if language == "ja" else f"'{shown}'"
+    return f"「{text}」" if language == "ja" else f"'{text}'"

@@ -1,13 +1,21 @@
 """Rule 2 of the commit gate: constraints survive until the user consents to lift them.
 
-The CCM quotes words that are verified to be the user's own; in a turn only a command or a yes lifts
-or changes a constraint. Those commands are all the language it knows: `core.text.rules` reads x_t.
+Two directions, two defaults. What binds the agent more is in force as soon as it is read; what
+loosens waits until the user consents to it by name. Commands and consents are all the language that
+the gate knows: `core.text.rules` reads x_t.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from acc_ace.core.gates.commands import Amend, AnswerQuestion, Forget, Pin, parse_command
+from acc_ace.core.gates.commands import (
+    Amend,
+    AnswerQuestion,
+    Command,
+    Forget,
+    Pin,
+    parse_command,
+)
 from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.commit import (
     ChangeKind,
@@ -19,23 +27,17 @@ from acc_ace.core.schemas.commit import (
     RuleScope,
 )
 from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.schemas.user_words import OwnQuote, QuotedChange, UserWords
+from acc_ace.core.schemas.user_words import Loosening, Unkept, UserWords, WhyUnkept
 from acc_ace.core.text.normalize import has_words, one_line, same_wording
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 
 CONSTRAINT_RESTORED = "constraint_restored"
 NOT_OWN_WORDS = "not_own_words"
-UNKNOWN_RULE = "unknown_rule"
-TOO_MANY_PROPOSALS = "too_many_proposals"
+MOST_BINDING = 400
+"""Maximum new rules and sentences not kept of one message that are looked at."""
 
-MOST_NEW = 3
-"""Maximum rules that the CCM may pin in one turn; the rest become one question."""
-
-MOST_PROPOSALS = 64
-"""Maximum proposals used of one reply."""
-
-MOST_ASKED = 12
-"""Maximum rules in one question."""
+MOST_RULE_CHARS = 900
+"""A longer sentence may have been cut, and half a rule is none; a command takes it whole."""
 
 MOST_QUESTIONS = 8
 QUESTION_TURNS = 3
@@ -61,12 +63,21 @@ class ConstraintSet:
     released: list[Release] = field(default_factory=list)
     repairs: list[Repair] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
-    unmatched: str = ""
-    """Words of x_t that seem to lift an unknown rule."""
-    unkept: tuple[str, ...] = ()
-    """Sentences of x_t that may be rules and are neither pinned nor asked about."""
+    unkept: list[Unkept] = field(default_factory=list)
+    """Words of x_t that may be rules and are neither in force nor waiting."""
+    again: list[ConstraintPin] = field(default_factory=list)
+    """Rules in force that x_t says again in other words."""
+    lapsed: list[OpenQuestion] = field(default_factory=list)
+    refused: list[OpenQuestion] = field(default_factory=list)
+    """Questions that the user answered with no."""
+    answered: list[OpenQuestion] = field(default_factory=list)
+    """Questions that x_t seems to answer and does not settle."""
+    is_bare_reply: bool = False
+    """Whether x_t only says yes or no, which settles and states nothing."""
     is_command: bool = False
-    """Whether x_t as a whole is a command, so that proposals are ignored."""
+    """Whether x_t as a whole is a command or a consent, so that proposals are ignored."""
+    heard_late: bool = False
+    """Whether some of this was said in a message that got no answer."""
     agreed_goal: OpenQuestion | None = None
     """The question about the goal that x_t accepts."""
 
@@ -132,7 +143,7 @@ class ConstraintSet:
         rule_id: str | None = None,
         texts: Sequence[str] = (),
     ) -> None:
-        """Add a question; replaces one about the same matter, and evicts the oldest if full."""
+        """Add a question; replaces one about the same matter; if full, the oldest lapses."""
         number = self.next_question
         self.next_question += 1
         question = OpenQuestion(
@@ -144,11 +155,13 @@ class ConstraintSet:
             asked_turn=self.turn,
         )
         others = [each for each in self.questions if not _same_matter(each, question)]
+        self.lapsed += others[: max(0, len(others) - MOST_QUESTIONS + 1)]
         self.questions = [*others, question][-MOST_QUESTIONS:]
 
     def lapse(self) -> None:
         """Drop the lapsed questions."""
         oldest = self.turn - QUESTION_TURNS
+        self.lapsed = [question for question in self.questions if question.asked_turn < oldest]
         self.questions = [question for question in self.questions if question.asked_turn >= oldest]
 
     def settle_tentative(self) -> None:
@@ -193,15 +206,13 @@ def rule_2_constraints_survive(
     *,
     turn: int,
     budget: int,
-    sole_question: str | None = None,
 ) -> ConstraintSet:
     """Rule 2: constraints come only from the user's own words and are lifted only by consent.
 
     `written` is the CCM's list, or None: nothing is pinned from here, as its new quotes come with
-    `words`, and its missing constraints are logged as restored. `words` are the user's own and what
-    the CCM proposes of them; what it says of them in a way that cannot be used is said not kept.
-    `sole_question` is what a bare yes or no answers. Labelled rules and commands are pinned at any
-    length, for the caller to refuse; proposals only within `budget` tokens.
+    `words`, and its missing constraints are logged as restored. `words` are the user's own as they
+    were read. Commands pin at any length, for the caller to refuse; what else binds takes at most
+    half of `budget` tokens, and no more than is free.
     """
     rules = ConstraintSet.of(previous, turn=turn)
     rules.lapse()
@@ -210,7 +221,11 @@ def rule_2_constraints_survive(
     if not turn_input.authority.may_rule:
         return rules
     rules.settle_tentative()
-    command = parse_command(turn_input.text)
+    if words.before is not None:
+        _take_words(rules, words.before, turn_input.authority, budget=budget)
+        rules.heard_late = bool(rules.added or rules.asked_now() or rules.unkept)
+    # Beside text of others, or in one of several parts, nothing is a command.
+    command = None if turn_input.attachments else _command(rules, turn_input.text, words)
     rules.is_command = command is not None
     match command:
         case Forget(rule_ids):
@@ -220,12 +235,24 @@ def rule_2_constraints_survive(
         case Pin(text, scope):
             make_rule(rules, text, turn_input.text, turn_input.authority, scope)
         case AnswerQuestion(yes, question_id):
-            if answered := question_id or sole_question:
-                settle_question(rules, answered, yes=yes, authority=turn_input.authority)
+            settle_question(rules, question_id, yes=yes, authority=turn_input.authority)
         case None:
-            _take_proposals(rules, words, turn_input.authority, budget=budget)
-            rules.unkept = _unkept(rules, words.unread)
+            rules.is_bare_reply = words.is_bare_reply
+            rules.answered = [each for each in rules.questions if each.id in words.answered]
+            if not rules.is_bare_reply:
+                # A bare yes is no rule, whatever the CCM makes of it.
+                _take_words(rules, words, turn_input.authority, budget=budget)
     return rules
+
+
+def _command(rules: ConstraintSet, text: str, words: UserWords) -> Command | None:
+    """The command that x_t is as a whole; a consent that names the one open change is one."""
+    command = parse_command(text)
+    if command is not None or words.consent is None:
+        return command
+    open_ids = [question.id for question in rules.questions]
+    question_id, yes = words.consent
+    return AnswerQuestion(yes, question_id) if open_ids == [question_id] else None
 
 
 def make_rule(
@@ -280,9 +307,10 @@ def settle_question(
         return
     rules.questions.remove(question)
     if not yes:
+        rules.refused.append(question)
         return
     match question.kind:
-        case ChangeKind.ADD:
+        case ChangeKind.ADD | ChangeKind.PERMIT:
             for text in question.texts:
                 rules.pin(text, question.quote, authority)
         case ChangeKind.RELEASE:
@@ -294,82 +322,54 @@ def settle_question(
             rules.agreed_goal = question
 
 
-def _take_proposals(
+def _take_words(
     rules: ConstraintSet, words: UserWords, authority: Authority, *, budget: int
 ) -> None:
-    """Pin labelled rules, then the CCM's quotes; ask where only the user can decide."""
-    new = list[OwnQuote]()
-    for label in words.rules:
-        if words.mixed:
-            new.append(label)
-        else:
-            rules.pin(label.text, label.sentence, authority)
-    if len(words.changes) > MOST_PROPOSALS:
-        rules.repairs.append(_repair(TOO_MANY_PROPOSALS, f"{len(words.changes)} proposals"))
-    for quoted in words.changes[:MOST_PROPOSALS]:
-        change = quoted.change
-        if change.kind is ChangeKind.GOAL:
-            continue
-        if not quoted.quotes:
-            rules.repairs.append(_repair(NOT_OWN_WORDS, change.quote))
-        elif change.kind is not ChangeKind.ADD:
-            _ask_to_change(rules, quoted)
-        for quote in quoted.quotes if change.kind is ChangeKind.ADD else ():
-            if not _is_said(rules, new, quote):
-                new.append(quote if change.sure else quote._replace(doubtful=True))
-    sure = [] if words.mixed else [quote for quote in new if not quote.doubtful][:MOST_NEW]
-    _pin_proposed(rules, sure, authority, budget=budget)
-    texts = [one_line(quote.text) for quote in new if quote not in sure]
-    if len(texts) > MOST_ASKED:
-        rules.warnings.append(
-            f"{len(texts) - MOST_ASKED} more sentences may be rules and were not kept; send each "
-            "as '/rule TEXT'"
-        )
-    texts = texts[:MOST_ASKED]
-    if texts:
-        rules.ask(ChangeKind.ADD, "; ".join(texts), texts=texts)
+    """Pin what binds; ask about what loosens; note what is not kept."""
+    rules.repairs += [_repair(NOT_OWN_WORDS, quote) for quote in words.misquoted]
+    _pin_binding(rules, words, authority, budget=budget)
+    for loosening in words.loosening:
+        _ask_to_loosen(rules, loosening)
+    rules.again += [pin for pin in map(rules.find, words.again) if pin is not None]
+    rules.unkept += words.unkept[: MOST_BINDING - len(rules.unkept)]
 
 
-def _unkept(rules: ConstraintSet, unread: Sequence[str]) -> tuple[str, ...]:
-    """The own sentences that unread proposals are about, but for what was kept or asked."""
-    taken = [pin.quote for pin in rules.added]
-    taken += [question.quote for question in rules.asked_now()]
-    return tuple(
-        text
-        for text in dict.fromkeys(unread[:MOST_ASKED])
-        if text and not any(text in each or each in text for each in taken)
-    )
-
-
-def _pin_proposed(
-    rules: ConstraintSet, quotes: Sequence[OwnQuote], authority: Authority, *, budget: int
+def _pin_binding(
+    rules: ConstraintSet, words: UserWords, authority: Authority, *, budget: int
 ) -> None:
-    left = budget - sum(estimate_tokens(pin.text) for pin in rules.pins)
+    """Pin what fits, what the user calls a rule first, in the order said; the rest is not kept."""
+    quotes = [*words.rules, *words.binding][:MOST_BINDING]
+    free = budget - sum(estimate_tokens(pin.text) for pin in rules.pins)
+    left = min(free, budget // 2)
     for quote in quotes:
-        cost = estimate_tokens(quote.text)
-        if cost > left:
-            rules.warnings.append(_no_room(quote.text))
-        elif rules.pin(quote.text, quote.sentence, authority, tentative=True) is not None:
+        cost = estimate_tokens(one_line(quote.text))
+        if rules.active(one_line(quote.text)) is not None:
+            continue
+        if cost > left or len(quote.text) > MOST_RULE_CHARS:
+            rules.unkept.append(Unkept(quote.text, WhyUnkept.NO_ROOM))
+        else:
+            is_labelled = quote in words.rules
+            rules.pin(quote.text, quote.sentence, authority, tentative=not is_labelled)
             left -= cost
 
 
-def _is_said(rules: ConstraintSet, more: Sequence[OwnQuote], quote: OwnQuote) -> bool:
-    """Whether a proposal is redundant: a known rule has or contains its words."""
-    text = same_wording(quote.text)
-    newly = [pin.text for pin in rules.added] + [other.text for other in more]
-    return rules.active(quote.text) is not None or any(text in same_wording(new) for new in newly)
-
-
-def _ask_to_change(rules: ConstraintSet, quoted: QuotedChange) -> None:
-    """Turn a proposed release or amendment into a question, or log that the rule is unknown."""
-    change, quote = quoted.change, quoted.quotes[0]
-    pin = rules.find(change.rule_id)
-    if pin is None:
-        rules.unmatched = rules.unmatched or quote.text
-        rules.repairs.append(_repair(UNKNOWN_RULE, change.rule_id or quote.text))
+def _ask_to_loosen(rules: ConstraintSet, loosening: Loosening) -> None:
+    """Ask for consent; a change of no rule in force, or without a wording, cannot wait for it."""
+    kind, words = loosening.kind, loosening.quote.text
+    if kind is ChangeKind.PERMIT:
+        if rules.active(one_line(words)) is None:
+            rules.ask(kind, loosening.quote.sentence, texts=[words])
         return
-    texts = [(quoted.wording or quote).text] if change.kind is ChangeKind.AMEND else []
-    rules.ask(change.kind, quote.sentence, rule_id=pin.id, texts=texts)
+    pin = rules.find(loosening.rule_id)
+    if pin is None:
+        rules.unkept.append(Unkept(words, WhyUnkept.NO_RULE))
+    elif kind is ChangeKind.RELEASE:
+        rules.ask(kind, loosening.quote.sentence, rule_id=pin.id)
+    elif not loosening.wording:
+        rules.unkept.append(Unkept(words, WhyUnkept.NO_WORDING, pin.id))
+    elif same_wording(loosening.wording) != same_wording(pin.text):
+        texts = [loosening.wording]
+        rules.ask(kind, loosening.quote.sentence, rule_id=pin.id, texts=texts)
 
 
 def _may_change(rules: ConstraintSet, pin: ConstraintPin, authority: Authority) -> bool:
@@ -385,7 +385,7 @@ def _may_change(rules: ConstraintSet, pin: ConstraintPin, authority: Authority) 
 def _note_restored(rules: ConstraintSet, written: Sequence[str]) -> None:
     if not written:
         return  # As the prompt asks: rules are carried over without the CCM.
-    texts = {one_line(text[:_QUOTE_CHARS]) for text in written[: len(rules.pins) + MOST_PROPOSALS]}
+    texts = {one_line(text[:_QUOTE_CHARS]) for text in written[: len(rules.pins) + MOST_BINDING]}
     rules.repairs.extend(
         Repair(field="constraints", reason=CONSTRAINT_RESTORED, detail=pin.id)
         for pin in rules.pins
@@ -401,10 +401,3 @@ def _repair(reason: str, text: str) -> Repair:
 def _unknown(rules: ConstraintSet, rule_id: str) -> str:
     active = ", ".join(pin.id for pin in rules.pins[:8]) or "none"
     return f"no active rule has the id {rule_id} (active: {active}); nothing was changed for it"
-
-
-def _no_room(clause: str) -> str:
-    return (
-        f"'{clip_tokens(clause, _DETAIL_TOKENS)}' may be a rule, but the constraints' budget has "
-        "no room for it; lift another rule, or raise ACC_ACE_LIMITS__CONSTRAINTS_TOKENS"
-    )

@@ -83,14 +83,10 @@ def _stated(
         return ""
     if rules.is_command:
         return next(iter(rules.agreed_goal.texts), "") if rules.agreed_goal else ""
-    if words.goal is not None and not words.mixed:
-        return words.goal.text
-    proposed = (each.quotes for each in words.changes if each.change.kind is ChangeKind.GOAL)
-    quote = next((quotes[0] for quotes in proposed if quotes), words.goal)
-    goal = previous.ccs.goal_orientation
-    if quote is None or same_wording(quote.text) == same_wording(goal):
+    quote, goal = words.goal, previous.ccs.goal_orientation
+    if quote is None or rules.is_bare_reply or same_wording(quote.text) == same_wording(goal):
         return ""
-    if not goal and not words.mixed and not quote.doubtful:
+    if words.is_goal_stated or not goal:
         return quote.text
     rules.ask(ChangeKind.GOAL, quote.sentence, texts=[quote.text])
     return ""

@@ -32,14 +32,23 @@ class ChangeKind(StrEnum):
     """What a proposal would do to the rules or the goal."""
 
     ADD = "add"
+    """What binds the agent more: in force at once."""
+    PERMIT = "permit"
+    """A standing permission or order to act: waits for consent, as do the next two."""
     RELEASE = "release"
     AMEND = "amend"
     GOAL = "goal"
 
 
+_WIRE: Final = {"restriction": ChangeKind.ADD, "permission": ChangeKind.PERMIT} | {
+    kind.value: kind for kind in (ChangeKind.RELEASE, ChangeKind.AMEND, ChangeKind.GOAL)
+}
+"""The kinds as the prompt names them."""
+
 _KINDS: Final = {
     ChangeKind.ADD: "new rule newrule constraint newconstraint create insert set prohibition "
-    "restriction limit preference 追加",
+    "restriction limit preference duty 追加 制約 禁止",
+    ChangeKind.PERMIT: "permission allow allowance loosening standingorder exception 許可",
     ChangeKind.RELEASE: "lift remove delete drop cancel 解除 削除",
     ChangeKind.AMEND: "change modify update replace edit 変更",
     ChangeKind.GOAL: "objective task 目標",
@@ -53,40 +62,64 @@ class RuleChange(ReplyValue):
     A proposal has no authority: the commit gate verifies the quote against the user's own words.
     """
 
-    quote: str
-    """The sentence or clause of the current input, verbatim."""
     says: str = ""
     """What the sentence is, in a few words: thought before the verdict."""
-    kind: Annotated[ChangeKind, WithJsonSchema({"type": "string", "enum": [*ChangeKind]})]
+    sentence: Annotated[int | str | None, WithJsonSchema({"type": "integer"})] = None
+    """Its number in the current input; other text here is taken for the quote."""
+    quote: str = ""
+    """The clause of it that is meant, verbatim; empty for all of it."""
+    kind: Annotated[ChangeKind, WithJsonSchema({"type": "string", "enum": [*_WIRE]})]
     rule_id: OptionalText = None
     """For release and amend: the id of the rule, such as 'c-0001'."""
     text: OptionalText = None
-    """For amend: the new wording, verbatim from the current input."""
-    sure: bool = True
-    """False if it may be no standing rule: the user is asked."""
+    """For amend: the rule's new wording, whole."""
+
+    @property
+    def number(self) -> int | None:
+        """The number of the sentence."""
+        return self.sentence if isinstance(self.sentence, int) else None
 
     hints = ReplyHints(
         other_names={
-            "quote": ("text", "rule", "sentence", "content", "constraint"),
-            "kind": ("type", "action", "change", "operation"),
+            "sentence": ("number", "sentence_number", "no", "index"),
+            "quote": ("rule", "content", "constraint", "words"),
+            "kind": ("type", "action", "change", "operation", "label"),
             "rule_id": ("id", "constraint_id"),
+            "text": ("wording", "new_wording", "new_text", "new"),
         },
         meanings={
-            "kind": {word: kind for kind, words in _KINDS.items() for word in words.split()},
-            "sure": dict.fromkeys(("maybe", "unsure", "uncertain", "unknown", "low"), False),
+            "kind": _WIRE
+            | {word: kind for kind, words in _KINDS.items() for word in words.split()}
+            | {"add": ChangeKind.ADD, "permit": ChangeKind.PERMIT},
         },
         bare="quote",
         key="kind",
-        content=("quote", "text", "rule_id"),
+        content=("quote", "text", "rule_id", "sentence"),
     )
 
     @model_validator(mode="before")
     @classmethod
-    def _new_without_kind(cls, value: object) -> object:
-        """What names no rule and no kind is a new one."""
-        if isinstance(value, dict) and not (value.get("kind") or value.get("rule_id")):
-            return {**value, "kind": ChangeKind.ADD}
-        return value
+    def _pointed(cls, value: object) -> object:
+        """The quote from where models write it; what names no rule and no kind is a new one."""
+        if not isinstance(value, dict):
+            return value
+        named = value.get("sentence")
+        number = _number(named)
+        quote = value.get("quote") or ("" if number else named or value.get("text") or "")
+        if not (number or quote):
+            raise ValueError("give the number of the `sentence`")
+        kind = value.get("kind") or (None if value.get("rule_id") else ChangeKind.ADD)
+        kinds = {"kind": kind} if kind else {}
+        return {**value, "sentence": number, "quote": quote, **kinds}
+
+
+def _number(value: object) -> int | None:
+    """A sentence's number, also where it was written as '⟦2⟧'."""
+    digits = str(value).strip(" ⟦⟧[]#.") if isinstance(value, int | str) else ""
+    return int(digits) if digits.isdecimal() and len(digits) < _DIGITS else None
+
+
+_DIGITS: Final = 6
 
 
 class CompressorReply(EntryReply):
@@ -106,6 +139,8 @@ class CompressorReply(EntryReply):
     """Empty text is none any more."""
     uncertainty_signal: str | None = None
     retrieved_artifacts: list[str] | None = None
+    input_is: str = ""
+    """What x_t is, in a few words: thought before what it changes."""
     rule_changes: list[RuleChange] | None = None
     """Rules and goal that the user's own words set, lift or change; None: nothing was said of
     them, neither that there are any nor that there are none."""

@@ -9,10 +9,10 @@ class Limits(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     ccs_tokens: int = Field(
-        default=1_024, ge=256, le=32_768, description="Maximum tokens of the whole CCS."
+        default=1_536, ge=256, le=32_768, description="Maximum tokens of the whole CCS."
     )
     constraints_tokens: int = Field(
-        default=400, ge=32, le=16_384, description="Maximum tokens of all constraints."
+        default=800, ge=32, le=16_384, description="Maximum tokens of all constraints."
     )
     goal_tokens: int = Field(default=80, ge=16, le=2_048, description="Maximum tokens of the goal.")
     episodic_trace_tokens: int = Field(

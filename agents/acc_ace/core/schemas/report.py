@@ -22,13 +22,18 @@ class ReportedConstraint(Value):
 
 
 class ReportedQuestion(Value):
-    """What waits for the user's yes or no."""
+    """A change that waits for the user's consent."""
 
     id: str
     kind: ChangeKind
     rule_id: str | None = None
     quote: str
-    text: str = Field(description="The question as the answer asks it.")
+    text: str = Field(description="What waits and how to consent, as the answer says it.")
+    before: str = Field(default="", description="The rule or goal in force; '' where none is.")
+    after: list[str] = Field(
+        default_factory=list, description="What would be in force instead; none for a release."
+    )
+    asked_turn: int = 0
 
 
 class ReportedVerdict(Value):

@@ -286,6 +286,9 @@ class _Reader:
         hints = entry.hints
         if isinstance(item, str) and hints.bare:
             item = {hints.bare: item}
+        if isinstance(item, dict) and len(item) == 1:
+            [inner] = item.values()
+            item = inner if isinstance(inner, dict) and hints.content else item
         reason = "it is not an object"
         if isinstance(item, dict):
             try:

@@ -104,7 +104,7 @@ def _bounded(sentence: str) -> Iterator[str]:
 
 _EN_JOINT = lazy_pattern(
     r"\s*;\s+|(?P<comma>,)?\s+(?:and|but|also|plus)\s+(?=(?:please\s+|also\s+|then\s+)*"
-    r"(?:never|don['’]t|do\s+not|always|only|no\s+\w|you\s+(?:must|may|can|should|need|have|are)"
+    r"(?:never|don['’]t|do\s+not|always|no\s+\w|you\s+(?:must|may|can|should|need|have|are)"
     r"|make\s+sure|keep|avoid|stay|use|cite|ask|include|treat|nobody|no\s+one|all\s|every\s|each\s"
     r"|release|lift|drop|remove|restart|show|tell|give|send|check|run|list)\b)",
     re.IGNORECASE,

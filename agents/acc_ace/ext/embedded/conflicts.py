@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from acc_ace.core.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.rules.mentions import rules_in
 from acc_ace.core.text.sentences import split_clauses, split_sentences
 from acc_ace.core.text.similarity import content_words
 from acc_ace.ext.embedded.entities import find_entities, names_in
@@ -100,7 +100,7 @@ def intents(text: str) -> list[str]:
 
     Rules, reported claims and plain questions are excluded.
     """
-    rules = {rule.sentence for rule in detect_rules(text)}
+    rules = {rule.sentence for rule in rules_in(text)}
     return [
         sentence
         for sentence in split_sentences(text)

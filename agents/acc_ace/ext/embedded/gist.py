@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.rules.corrections import is_correction
-from acc_ace.core.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.rules.mentions import rules_in
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.ext.embedded.entities import find_entities
@@ -141,7 +141,7 @@ def facts_of(text: str) -> list[str]:
     """
     spoken = without_list(text[:_MAX_CHARS])
     corrects = is_correction(text)
-    rules = {rule.sentence for rule in detect_rules(spoken)}
+    rules = {rule.sentence for rule in rules_in(spoken)}
     reported = (item for item in statements(spoken)[:_MAX_SENTENCES] if item not in rules)
     facts = [fact for item in reported if _is_fact(fact := without_lead(item), corrects=corrects)]
     return sorted(facts, key=lambda item: not find_entities(item))
@@ -233,7 +233,7 @@ def _gist_of_artifact(artifact: ArtifactView, query: str) -> str:
     if artifact.source == "tool:search_evidence":
         return ""  # It only repeats other artifacts.
     gist = gist_of(artifact.content, query, tokens=_BEST_GIST_TOKENS)
-    if artifact.kind == "turn" and (is_order(gist) or detect_rules(gist)):
+    if artifact.kind == "turn" and (is_order(gist) or rules_in(gist)):
         return ""
     return gist
 

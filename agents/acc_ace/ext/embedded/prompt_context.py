@@ -15,9 +15,7 @@ from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import Attachment, TurnInput
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.rules.corrections import is_correction
-from acc_ace.core.text.rules.goal_detection import detect_goal
-from acc_ace.core.text.rules.rule_changes import detect_changes
-from acc_ace.core.text.rules.rule_detection import detect_rules
+from acc_ace.core.text.rules.mentions import ended_in, goal_in, rules_in
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.ext.embedded.gist import facts_of, listed_options, said_and_answered
 from acc_ace.ext.embedded.phrases import Language, say
@@ -177,12 +175,10 @@ def _rules(spoken: Sequence[str]) -> tuple[list[ConstraintPin], bool]:
     ended = False
     number = 0
     for turn, text in enumerate(spoken, start=1):
-        changes = detect_changes(text, pins)
-        ended_ids = {change.rule_id for change in changes}
+        ended_ids = {pin.id for pin, _ in ended_in(text, pins)}
         ended = bool(ended_ids)
         pins = [pin for pin in pins if pin.id not in ended_ids]
-        amended = [change.text for change in changes if change.text]
-        for rule in unique([*amended, *(span.text for span in detect_rules(text))]):
+        for rule in unique([quote.text for quote in rules_in(text)]):
             if rule not in {pin.text for pin in pins}:
                 number += 1
                 pins.append(_pin(f"said-{number}", rule, turn))
@@ -197,9 +193,8 @@ def _pin(name: str, rule: str, turn: int) -> ConstraintPin:
 def _goal(spoken: Sequence[str]) -> str:
     goal = ""
     for text in spoken:
-        span = detect_goal(text)
-        if span is not None and (span.explicit or not goal):
-            goal = span.text
+        stated = None if goal else goal_in(text)
+        goal = stated.text if stated else goal
     return goal
 
 

@@ -4,11 +4,10 @@ import re
 from collections.abc import Sequence
 
 from acc_ace.core.gates.commands import AnswerQuestion, parse_command
-from acc_ace.core.schemas.commit import ConstraintPin, RuleChange
+from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.rules.contradiction import contradiction
-from acc_ace.core.text.rules.goal_detection import detect_goal
-from acc_ace.core.text.rules.rule_changes import detect_changes, unmatched_release
+from acc_ace.core.text.rules.mentions import goal_in, loosening_in, names_a_rule
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.ext.embedded.conflicts import asks_permission, find_conflict, intents
 from acc_ace.ext.embedded.entities import find_entities
@@ -67,12 +66,12 @@ def answer_command(situation: PromptContext) -> RuleAnswer | None:
 def refuse(situation: PromptContext) -> RuleAnswer | None:
     """Refuse a request that would break a constraint, and say how the user can release it."""
     ruled = [pin.quote for pin in _pins_of_turn(situation)]
-    # Releasing a rule needs the user's confirmation; doing what it forbids is refused.
-    ending = [change.quote for change in _ending_changes(situation)]
+    # What changes a rule as such needs the user's consent; doing what it forbids is refused.
+    changes = [q.text for q in loosening_in(situation.text) if names_a_rule(q.text)]
     wanted = [
         item
         for item in intents(without_list(situation.text))
-        if item not in ending and not any(quote in one_line(item) for quote in ruled)
+        if item not in changes and not any(quote in one_line(item) for quote in ruled)
     ]
     number = referred_option(situation.text)
     option = pick(situation.options, number) if number is not None else None
@@ -107,7 +106,7 @@ def confirm_rules(situation: PromptContext) -> RuleAnswer | None:
         lines = [say("by_consent" if state.pinned else "unpinned_not_released", language)]
     elif _pins_of_turn(situation):
         lines = [say("ok", language)]
-    span = detect_goal(situation.text)
+    span = goal_in(situation.text)
     if span is not None and span.text in state.ccs.goal_orientation:
         lines.append(say("new_goal", language, goal=state.ccs.goal_orientation))
     if not lines or questions(situation.text):
@@ -144,16 +143,9 @@ def _pins_of_turn(situation: PromptContext) -> list[ConstraintPin]:
     return [pin for pin in situation.state.pins if pin.text in line]
 
 
-def _ending_changes(situation: PromptContext) -> Sequence[RuleChange]:
-    """Changes in x_t that would release or amend an earlier rule."""
-    new = _pins_of_turn(situation)
-    return detect_changes(situation.text, [p for p in situation.state.pins if p not in new])
-
-
 def _asks_to_end(situation: PromptContext) -> bool:
-    """Whether x_t seems to release or amend a rule, which needs the user's confirmation."""
-    unmatched = unmatched_release(situation.text, situation.state.pins)
-    return bool(_ending_changes(situation)) or unmatched is not None
+    """Whether x_t seems to permit, lift or change something, which needs the user's consent."""
+    return bool(situation.state.pins) and bool(loosening_in(situation.text))
 
 
 def permit(situation: PromptContext) -> RuleAnswer | None:

@@ -2,9 +2,35 @@
 
 import re
 
+from acc_ace.core.text.patterns import words_of
 from acc_ace.core.text.rules.corrections import without_correction
-from acc_ace.core.text.rules.verbs_en import WORK
 from acc_ace.core.text.sentences import split_sentences
+
+_WORK = words_of(
+    """accept access act add address advise alert alter anonymize anonymise answer apply approve
+    archive ask assign assume attach attend back backup bill block book bring bypass buy call
+    cap carry cc change charge check cite clear click close combine commit compare confirm
+    connect consult contact contradict convert copy count create cut debug decline delay
+    delegate delete deploy describe disable disclose discuss distribute double-check downgrade
+    download drain draft drop edit email enable encrypt enter escalate estimate execute exceed
+    expand explain export expose extend fail file fill flag flush follow format forward generate
+    give grant group guess halt hand handle hide highlight hire hold identify ignore import
+    include inform insert install invest invite invoice issue keep kill label launch leak leave
+    lend limit link list load log loop lower mail make mark mask match measure mention merge
+    message migrate mix modify move name negotiate notify obtain offer omit open order overwrite
+    override page park pass paste patch pause pay perform phone ping place plan plot post prefer
+    prefix prepare present preserve prioritize prioritise print process produce promise propose
+    protect provide prune publish pull purchase purge push put quote raise rate read reassign
+    reboot recommend reconnect record redact redirect reduce refer refund refuse reject release
+    reload remind remove rename reply report request reset resize respect respond restart
+    restore restrict retry return reveal review rewrite roll rotate round route run sacrifice
+    save scale schedule search sell send serve set share ship show shut shutdown sign skip speak
+    spell spend start state stay stick stop store submit subscribe substitute suggest summarize
+    summarise suspend switch tag take talk tell terminate test text touch track trade transfer
+    translate treat trigger trim truncate turn unblock unlock update upgrade upload use validate
+    verify wait wake warn wipe withdraw work wrap write"""
+)
+"""Base forms of what an agent or a team does at work."""
 
 _QUESTION_START = re.compile(
     r"^(?:so |and |but |ok |okay |now |wait,? |sorry,? |hey,? |also,? )*"
@@ -60,7 +86,7 @@ _ORDER_EN = re.compile(
 )
 _WORK_ORDER = re.compile(
     r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |just |please |immediately |quickly )*"
-    rf"(?:{'|'.join(sorted(WORK))})(?= )"
+    rf"(?:{'|'.join(sorted(_WORK))})(?= )"
     r"(?!(?:\s+\S+){0,3}\s+(?:is|are|was|were|has|had|will|looks?|seems?)\b)",
     re.IGNORECASE,
 )

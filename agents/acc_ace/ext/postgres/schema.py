@@ -8,7 +8,7 @@ import psycopg
 
 from acc_ace.errors import StoreError
 from acc_ace.ext.postgres.connection import is_lost
-from acc_ace.storage.sql_database import VERSION, baseline, check_version
+from acc_ace.storage.sql_database import VERSION, baseline, check_version, upgrades
 
 SCHEMA = "acc_ace"
 """All our tables are in this schema, so that other programs can share the database."""
@@ -58,7 +58,7 @@ def check_server(connection: Connection, server: str) -> None:
 
 
 def migrate(connection: Connection, server: str) -> None:
-    """Create our schema if missing, in one transaction; StoreError for another version.
+    """Create or upgrade our schema, in one transaction; StoreError where it cannot be.
 
     An advisory lock serialises programs; later ones find the schema in place.
     """
@@ -135,6 +135,9 @@ def _create(connection: Connection, server: str) -> None:
     version = _version(connection)
     if version:
         check_version(version, server, "ACC_ACE_DATABASE_URL")
+        for script in upgrades(version):
+            connection.execute(script.encode())
+        connection.execute("UPDATE migrations SET version = %s", (VERSION,))
         return
     _create_schema(connection, server)
     connection.execute(baseline("postgres").encode())

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from acc_ace.errors import CorruptStoreError, InputError, StoreError
 from acc_ace.storage.private_files import make_database_file, make_directory
-from acc_ace.storage.sql_database import VERSION, baseline, check_version
+from acc_ace.storage.sql_database import VERSION, baseline, check_version, upgrades
 from acc_ace.storage.sql_rows import Rows, on_connection
 from acc_ace.storage.sqlite.artifact_writes import SqliteRows
 from acc_ace.storage.sqlite.wal_checkpoint import (
@@ -205,7 +205,7 @@ class SqliteDatabase:
 
 
 def migrate(connection: sqlite3.Connection, database: str) -> None:
-    """Create the schema in an empty database; StoreError for another version."""
+    """Create the schema in an empty database, or upgrade it; StoreError where it cannot be."""
     if _version(connection) == VERSION:
         return
 
@@ -214,8 +214,8 @@ def migrate(connection: sqlite3.Connection, database: str) -> None:
         version = _version(connection)
         if version or _is_foreign(rows):
             check_version(version, database, "ACC_ACE_DATA_DIR")
-            return
-        for statement in _statements(baseline("sqlite")):
+        scripts = upgrades(version) if version else [baseline("sqlite")]
+        for statement in _statements("\n".join(scripts)):
             rows.run(statement)
         rows.run(f"PRAGMA user_version = {VERSION}")
 

@@ -6,7 +6,8 @@ import { useData } from "../lib/data.js";
 import { number, parseJson, tokensOf, when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { OWN_APP } from "../lib/router.js";
-import { Act, Button, Empty, Failure, Loading, More, Notice, Tag } from "../lib/ui.js";
+import { Act, Button, Empty, Failure, Loading, More, Tag } from "../lib/ui.js";
+import { Questions } from "./rules.js";
 import { Calls, Composer, CONFIRMATION, RunningTurn, useTurn } from "./composer.js";
 
 const OUTCOMES = { failed: "bad", paused: "warn", undone: "" };
@@ -37,7 +38,7 @@ export function Chat({ base, turn, last, turns, rules, head, reload, isNew, isNe
         ${!isNewest && html`<p class="more"><${Button} onClick=${() => onPick(last)}>${t("To the newest")}</${Button}></p>`}
         ${running.state && !isListed && html`<${RunningTurn} ...${running} />`}
         <${Waiting} turns=${turns.items} running=${running} isHosted=${isHosted} />
-        <${Questions} base=${base} rules=${rules} reload=${reload} />
+        ${place.tab !== "rules" && html`<${Questions} ...${{ base, rules, reload }} />`}
       </div>
       ${isHosted
         ? html`<${Composer} running=${running} />`
@@ -106,20 +107,4 @@ function Waiting({ turns, running, isHosted }) {
   const calls = newest.tools.filter(({ name, result }) => name === CONFIRMATION && result === null);
   const whole = calls.map((call) => ({ ...call, args: parseJson(call.arguments, { arguments: call.arguments }) }));
   return html`<${Calls} calls=${whole} answer=${isHosted && running.answer} />`;
-}
-
-function Questions({ base, rules, reload }) {
-  const settle = (id, answer) =>
-    post(`${base}/questions/${encodeURIComponent(id)}`, { answer }).then(reload);
-  return (rules.data?.questions ?? []).map(({ id, text, quote }) => html`
-    <${Notice} key=${id} kind="ask">
-      <p>${text}</p>
-      ${quote && html`<blockquote>${quote}</blockquote>`}
-      <div class="row">
-        <${Act} kind="primary" action=${() => settle(id, "yes")}>${t("Yes")}</${Act}>
-        <${Act} action=${() => settle(id, "no")}>${t("No")}</${Act}>
-        <code>${id}</code>
-      </div>
-    </${Notice}>
-  `);
 }

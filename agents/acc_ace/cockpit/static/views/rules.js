@@ -1,22 +1,42 @@
-/** The rules in force: whose words they are, where they hold, and what a person may do with them. */
+/** The rules in force and the changes that wait: whose words they are, and what a person may do. */
 
 import { html, useState } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
 import { useAction } from "../lib/data.js";
 import { t } from "../lib/i18n.js";
-import { Act, Empty, Failure, Loaded, Raw, Tag } from "../lib/ui.js";
+import { Act, Empty, Failure, Loaded, Notice, Raw, Tag } from "../lib/ui.js";
 
 export const Rules = ({ base, rules, reload }) => html`
+  <${Questions} ...${{ base, rules, reload }} />
   <div class="row"><span class="muted small">${t("In force now")}</span>
     <span class="grow"></span><${Raw} path=${`${base}/rules`} /></div>
   <${Loaded} of=${rules}>${({ constraints }) => html`
     ${!constraints.length && html`<${Empty}>${t("No rules are in force.")}</${Empty}>`}
-    <ul class="cards">
-      ${constraints.map((rule) => html`<${Rule} key=${rule.id} ...${rule} base=${base} reload=${reload} />`)}
-    </ul>
+    <ul class="cards">${constraints.map((rule) => html`
+      <${Rule} key=${rule.id} ...${rule} base=${base} reload=${reload} />`)}</ul>
     <${NewRule} base=${base} reload=${reload} />
   `}</${Loaded}>
 `;
+
+/** What a yes to a change says. */
+const YES = { add: "Keep it", permit: "Allow it", release: "Lift it", amend: "Change it", goal: "Take it" };
+
+/** The changes that wait, each in full; a button settles one, a yes in the chat does not. */
+export const Questions = ({ base, rules, reload }) =>
+  (rules.data?.questions ?? []).map(({ id, kind, rule_id: rule, quote, before, after }) => html`
+    <${Notice} key=${id} kind="ask">
+      <p>${t("Waits for your consent")} <code>${id}</code></p>
+      <dl class="change">
+        <dt>${t("Before")} <code>${rule}</code></dt><dd>${before || "–"}</dd>
+        <dt>${t("After")}</dt>${(after.length ? after : ["–"]).map((text) => html`<dd>${text}</dd>`)}
+      </dl>
+      <blockquote>${quote}</blockquote>
+      <div class="row">${["yes", "no"].map((answer) => html`
+        <${Act} kind=${answer === "yes" ? "primary" : ""} action=${() =>
+          post(`${base}/questions/${encodeURIComponent(id)}`, { answer }).then(reload)}>
+          ${t(answer === "yes" ? YES[kind] : "Leave it as it is")}</${Act}>`)}
+      </div>
+    </${Notice}>`);
 
 function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative, base, reload }) {
   const isSystem = authority === "system";
@@ -31,15 +51,10 @@ function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative,
         <${Tag}>${t(authority)}</${Tag}>
         <${Tag}>${scope === "user" ? t("every session") : t("this session")}</${Tag}>
         ${turn > 0 && html`<span class="muted">${t("turn {turn}", { turn })}</span>`}
-        ${tentative && html`<${Tag} kind="warn"
-          title=${t("It binds, and is confirmed when a turn passes without an objection.")}>
-          ${t("tentative")}
-        </${Tag}>`}
+        ${tentative && html`<${Tag} kind="warn">${t("provisional")}</${Tag}>`}
         <span class="grow"></span>
-        ${scope !== "user" && !isSystem &&
-        html`<${Act} kind="quiet" action=${keep}>${t("Keep always")}</${Act}>`}
-        ${!isSystem && html`<${Act} kind="quiet danger" action=${lift}>
-          ${tentative ? t("Not a rule") : t("Lift")}</${Act}>`}
+        ${scope !== "user" && !isSystem && html`<${Act} kind="quiet" action=${keep}>${t("Keep always")}</${Act}>`}
+        ${!isSystem && html`<${Act} kind="quiet danger" action=${lift}>${tentative ? t("Take back") : t("Lift")}</${Act}>`}
       </div>
     </li>
   `;

@@ -9,7 +9,7 @@ from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.polarity import negated
-from acc_ace.core.text.rules.rule_changes import detect_changes
+from acc_ace.core.text.rules.mentions import ended_in
 from acc_ace.core.text.rules.topic import words_of_act
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.similarity import content_words
@@ -127,8 +127,8 @@ def _ended(sentence: str, pins: Sequence[ConstraintPin]) -> str | None:
     """The constraint that the sentence would release or amend if the user said it."""
     if _UPHELD.search(sentence) or not (_RELEASE.search(sentence) or _ENDED.search(sentence)):
         return None
-    changes = detect_changes(_SPEAKER.sub("", sentence), pins)
-    return changes[0].rule_id if changes else None
+    ended = ended_in(_SPEAKER.sub("", sentence), pins)
+    return ended[0][0].id if ended else None
 
 
 def _topical(first: frozenset[str], second: frozenset[str]) -> bool:

@@ -1,9 +1,8 @@
-"""Which words of a message are its speaker's own, told by structure alone, in any script.
+"""Which words of a message are its speaker's own, and where a quote of them stands.
 
-Code fences, quoted lines, tagged documents and passages in quotation marks are somebody else's
-words. The rest is plainly the speaker's own only in a message of one line without marks of layout,
-where `Rule: …` and `Goal: …` lines do not count. In any other shape somebody may be introduced,
-pasted or forwarded, in more ways than anybody could list, and only the user can say whose it is.
+Code fences, quoted lines, tagged documents, labelled speakers, what follows a hand-over ("X
+wrote:") and passages in quotation marks are somebody else's words. All the rest counts as the
+speaker's own: an unmarked paste cannot be told from it, which is why own words only ever bind.
 """
 
 import re
@@ -12,16 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from acc_ace.core.schemas.user_words import OwnQuote
-from acc_ace.core.text.normalize import MAX_ANALYSED, has_words
+from acc_ace.core.text.normalize import MAX_ANALYSED, NUMBER_WORDS, has_words
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.polarity import negated
-from acc_ace.core.text.rules.quoted_spans import without_tagged
+from acc_ace.core.text.rules.quoted_spans import lines_of_speaker
 from acc_ace.core.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
 from acc_ace.core.text.similarity import content_words
 
 _DIGITS = lazy_pattern(r"\d+")
-_FENCE = lazy_pattern(r"^\s*(`{3,}|~{3,})")
-_QUOTED = lazy_pattern(r"^\s*[>＞»|│]")
 _RULE_LABEL = lazy_pattern(
     r"^\s*(?:[-*•・]\s*|\d{1,3}[.)]\s*)?(?:(?:new |my |our )?(?:rule|constraint)s?"
     r"(?: \d{1,3})?|(?:新しい)?(?:ルール|制約|規則|決まり)\s*\d{0,3}"
@@ -33,37 +30,11 @@ _GOAL_LABEL = lazy_pattern(
     re.IGNORECASE,
 )
 _OWN_LABELS = (_RULE_LABEL, _GOAL_LABEL)
-_INTRODUCES = lazy_pattern(
-    # A colon, a dash near the beginning, a time or a bracket that begins the line.
-    r"[:：](?=\s|$|[^\x00-\xff])|：|^\S+:(?=[^\W\d])|^[^.!?。！？]{1,40}\s[-–—―]{1,2}\s"
-    r"|^\W*\d{1,4}[-/:：年月時]\d|^\s*[\[【(（{#*_~=@]"
-    # A name that ends it, behind a dash or a closing word.
-    r"|[.!?。！？…]\s*[-–—―~〜]+\s*\S+(?: \S+){0,3}\s*$"
-    r"|[.!?]\s+\w+(?: \w+)?,\s*[^\W\d_a-z]\w*\.?(?: \w+){0,3}\.?\s*$"
-)
-"""Where somebody may be named whose words the line has."""
-
-_LAYOUT = lazy_pattern(
-    r"[|│┃▌＜＞→←↑↓⇒]|</?[a-zA-Z]|-{3}|={3}|_{3}|\*\S[^*]*\*|(?<!\w)_\S[^_]*_(?!\w)"
-)
-_LOOSE_MARK = lazy_pattern(r"[\"＂“”„‟«»‹›〈〉《》「」『』`]|(?<!\w)['‘](?=\w)")
-"""Of a quotation that never ends, or of a kind that is not known."""
-
-_MARKED = (_FENCE, _QUOTED, _LAYOUT, _LOOSE_MARK)
-
-_LINE_CHARS = 500
-"""What is longer is no remark but a document."""
-
 _QUOTATION = lazy_pattern(
     r"\"[^\"]{1,4000}\"|“[^“”]{1,4000}”|「[^「」]{1,4000}」|『[^『』]{1,4000}』|«[^«»]{1,4000}»"
     r"|„[^„“”]{1,4000}[“”]|`[^`]{1,4000}`|(?<!\w)'[^'\n]{3,4000}'(?!\w)"
     r"|(?<!\w)‘[^‘’\n]{3,4000}’(?!\w)"
 )
-_WITHIN = lazy_pattern(r"[.!?。！？]\s*\S|[\r\n]|[。！？]\S")
-_PASSAGE_CHARS = 200
-"""From here on a quotation is a passage of its own, as is one of several sentences or lines."""
-
-_BREAK = "\n"
 _MUCH_QUOTED = 0.3
 _MARKS = " .,;:!?\"'()[]{}。、，．！？；：・…「」『』（）-–—*•"
 _UNSPACED = 0x2E80
@@ -82,17 +53,25 @@ class OwnWords(NamedTuple):
 
     lines: tuple[str, ...]
     sentences: tuple[_Sentence, ...]
-    mixed: bool
-    """Whether the message carries somebody else's words, or might: it is not plainly one's own."""
     message: str
     """All of it: what it says that is not the speaker's own is somebody else's."""
+
+    def pointed(self, number: int | None, quote: str) -> list[OwnQuote]:
+        """The own words that a sentence's number and a quote point at; empty if none.
+
+        A quote narrows the sentence to a clause; alone, it is looked for in all of them.
+        """
+        at = number - 1 if number else -1
+        sentence = self.sentences[at].text if 0 <= at < len(self.sentences) else ""
+        quotes = self.find_all(quote) if quote else []
+        within = [each for each in quotes if each.sentence == sentence]
+        return within or ([OwnQuote(sentence, sentence)] if sentence else quotes)
 
     def find(self, quote: str) -> OwnQuote | None:
         """The clause of the speaker's own that a quote points at, whole, or None.
 
-        What is taken is the clause with its condition, never a fragment of it; doubtful if the
-        quote is less than half of the clause, or much of the clause is a quotation. Case, width,
-        white space and end marks do not count. Of several sentences this is the first.
+        What is taken is the clause with its condition, never a fragment of it. Case, width, white
+        space and end marks do not count. Of several sentences this is the first.
         """
         return next(iter(self.find_all(quote)), None)
 
@@ -101,8 +80,20 @@ class OwnWords(NamedTuple):
         whole = self._find_one(quote)
         if whole is not None:
             return [whole]
-        quotes = (self._find_one(part) or self._reworded(part) for part in split_sentences(quote))
-        return [own for own in quotes if own]
+        parts = [part for each in split_sentences(quote) for part in split_clauses(each)]
+        quotes = (self._find_one(part) or self._reworded(part) for part in parts)
+        return list(dict.fromkeys(own for own in quotes if own))
+
+    def numbered(self) -> str:
+        """The message with the number of each own sentence in front: '⟦2⟧'."""
+        pieces, at = list[str](), 0
+        for number, sentence in enumerate(self.sentences, start=1):
+            start = self.message.find(sentence.text, at)
+            if start < 0:
+                continue
+            pieces += [self.message[at:start], f"⟦{number}⟧", sentence.text]
+            at = start + len(sentence.text)
+        return "".join([*pieces, self.message[at:]])
 
     def about(self, words: str) -> str:
         """The one sentence of the speaker's own that the words, or some of them, are of, or ''."""
@@ -120,11 +111,11 @@ class OwnWords(NamedTuple):
 
     def _find_one(self, quote: str) -> OwnQuote | None:
         wanted = _fold(quote[: 2 * MAX_SENTENCE])[0].strip(_MARKS)
+        wanted = _JOINS.sub("", wanted)
         if not any(char.isalnum() for char in wanted):
             return None
         quotes = (_clause_of(sentence, wanted) for sentence in self.sentences)
-        own = next(filter(None, quotes), None)
-        return own._replace(doubtful=own.doubtful or self.mixed) if own else None
+        return next(filter(None, quotes), None)
 
     def labelled_rules(self) -> tuple[OwnQuote, ...]:
         """What lines such as 'Rule: …' and 「制約：…」 say: the user's own, whoever reads them."""
@@ -141,8 +132,10 @@ class OwnWords(NamedTuple):
             if _QUOTATION.search(text):
                 text = split_sentences(text)[0]
             if text:
-                yield OwnQuote(text, line.strip(), self.mixed)
+                yield OwnQuote(text, line.strip())
 
+
+_JOINS = lazy_pattern(r"^(?:(?:and|but|also|so|then|just) )+")
 
 _SAME, _ABOUT, _APART = 0.6, 0.7, 0.2
 """Least shares of common content words: of one wording, of one matter; and between the two
@@ -177,44 +170,49 @@ def _contained(one: frozenset[str], other: frozenset[str]) -> float:
 
 def _facts(text: str) -> tuple[list[str], bool]:
     """The numbers of a text, and whether it denies."""
-    return sorted(_DIGITS.findall(text)), negated(text)
+    words = (str(NUMBER_WORDS[word]) for word in _LETTERS.findall(text) if word in NUMBER_WORDS)
+    return sorted([*_DIGITS.findall(text), *words]), negated(text)
+
+
+_LETTERS = lazy_pattern(r"[a-z]+")
+_MOSTLY = 0.75
+"""Share of the fewer content words that a rewording has in common with the rule."""
 
 
 def is_rewording(text: str, other: str) -> bool:
     """Whether two texts say the same in other words, of the same numbers and polarity."""
-    common = _common(content_words(text), content_words(other))
-    return common >= _SAME and _facts(text) == _facts(other)
+    one, two = content_words(text), content_words(other)
+    alike = _common(one, two) >= _SAME or _contained(one, two) >= _MOSTLY
+    return alike and _facts(text) == _facts(other)
 
 
 @remembered
 def own_words(text: str) -> OwnWords:
     """The own words of a message. Looks at the first MAX_ANALYSED characters."""
-    analysed = text[:MAX_ANALYSED]
-    spans_out = _QUOTATION.sub(_unless_sentences, analysed)
-    own = _QUOTATION.sub(_unless_passage, without_tagged(spans_out))
-    lines = tuple(filter(has_words, _unquoted_lines(own.splitlines())))
-    sentences = tuple(_sentence(part) for line in lines for part in split_sentences(line))
-    return OwnWords(lines, sentences, own != spans_out or not _is_plain(analysed), analysed)
+    analysed = _NUMBER_MARK.sub("", text[:MAX_ANALYSED])
+    own = lines_of_speaker(_CITED.sub("\n", analysed))
+    lines = tuple(filter(has_words, own))
+    sentences = (_sentence(part) for line in lines for part in split_sentences(line))
+    spoken = (each for each in sentences if has_words(_QUOTATION.sub(" ", each.text)))
+    return OwnWords(lines, tuple(spoken), analysed)
 
 
-def _is_plain(text: str) -> bool:
-    """Whether a message is one line of prose, lines 'Rule: …' and 'Goal: …' aside."""
-    lines = [_QUOTATION.sub(" ", line) for line in text.splitlines() if line.strip()]
-    prose = [line for line in lines if not any(own.match(line) for own in _OWN_LABELS)]
-    return (
-        len(prose) <= 1
-        and all(len(line) <= _LINE_CHARS for line in prose)
-        and not any(mark.search(line) for line in lines for mark in _MARKED)
-        and not any(_INTRODUCES.search(line) for line in prose)
-    )
+_NUMBER_MARK = lazy_pattern(r"⟦\d*⟧")
+_CITED = lazy_pattern(
+    r"(?<=[:：])\s*(?:\"[^\"\n]{9,4000}[.!?]\"|“[^”\n]{9,4000}[.!?]”|「[^」\n]{9,4000}[。！？!?]」)"
+)
+"""Whole sentences that a colon introduces within quotation marks."""
+
+
+def without_numbers(text: str) -> str:
+    """A text without the numbers of `OwnWords.numbered`."""
+    return _NUMBER_MARK.sub("", text)
 
 
 class Speakers(NamedTuple):
     """A message parted by whose words they are."""
 
     own: str
-    doubtful: str
-    """Words that only the user can say are their own."""
     quoted: str
     """Inline quotations."""
     foreign: str
@@ -225,35 +223,8 @@ def by_speaker(text: str) -> Speakers:
     read = own_words(text)
     quotations = (match.group() for line in read.lines for match in _QUOTATION.finditer(line))
     others = (line for line in text[:MAX_ANALYSED].splitlines() if line not in read.lines)
-    joined = "\n".join(_QUOTATION.sub(" ", line) for line in read.lines)
-    own, doubtful = ("", joined) if read.mixed else (joined, "")
-    return Speakers(own, doubtful, "\n".join(quotations), "\n".join(others))
-
-
-def _unless_sentences(match: re.Match[str]) -> str:
-    """Nothing for several sentences within a line: a span of it, which leaves the rest as it is."""
-    body = match.group()[1:-1]
-    is_span = len(body) <= _PASSAGE_CHARS and "\n" not in body and _WITHIN.search(body) is not None
-    return _BREAK if is_span else match.group()
-
-
-def _unless_passage(match: re.Match[str]) -> str:
-    """Nothing for a quotation of some length or of several lines: a quoted block."""
-    body = match.group()[1:-1]
-    is_passage = len(body) > _PASSAGE_CHARS or _WITHIN.search(body) is not None
-    return _BREAK if is_passage else match.group()
-
-
-def _unquoted_lines(lines: list[str]) -> Iterator[str]:
-    """The lines outside fences and quoted blocks."""
-    fence = ""
-    for line in lines:
-        mark = _FENCE.match(line)
-        if mark and (not fence or mark[1].startswith(fence)):
-            # As in Markdown, only the same mark, as long, closes.
-            fence = "" if fence else mark[1]
-        elif not fence and not _QUOTED.match(line):
-            yield line
+    own = "\n".join(_QUOTATION.sub(" ", line) for line in read.lines)
+    return Speakers(own, "\n".join(quotations), "\n".join(others))
 
 
 def _sentence(text: str) -> _Sentence:
@@ -295,8 +266,7 @@ def _clause_of(sentence: _Sentence, wanted: str) -> OwnQuote | None:
         return None
     begin, end = _enclosing(sentence.text, first, last)
     clause = _unlabelled(sentence.text[begin:end].strip())
-    doubtful = 2 * (last - first) < len(clause) or _quotes(clause)
-    return OwnQuote(clause, sentence.text, doubtful)
+    return None if _quotes(clause) else OwnQuote(clause, sentence.text)
 
 
 def _unlabelled(clause: str) -> str:

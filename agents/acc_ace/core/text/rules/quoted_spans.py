@@ -4,7 +4,7 @@ Code blocks, tagged documents, long quotations and forwarded mail.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from acc_ace.core.text.normalize import MAX_ANALYSED, normalise
@@ -88,6 +88,73 @@ def own_lines(text: str, *, wary: bool = False) -> Iterator[str]:
     for line in lines:
         if not foreign.covers(line):
             yield from (part for part in line.split(CUT) if part.strip())
+
+
+def lines_of_speaker(text: str) -> Iterator[str]:
+    """The lines of a text that are the speaker's own, as verbatim pieces.
+
+    Left out are fences, tagged documents, long quotations, quoted and log lines, lines of labelled
+    speakers, and what stands below a hand-over ("X wrote:", a forwarded mail), up to the end or to
+    a line that points back up.
+    """
+    lines = _without_fences(_LINE_END.split(_without_spans(text, wary=False)), wary=False)
+    speakers = _speakers(lines)
+    is_foreign = False
+    for line in lines:
+        if _POINTS_UP.match(line):
+            is_foreign = False
+        if is_foreign or _QUOTED_LINE.match(line) or _MACHINE_LINE.match(line):
+            continue
+        if is_foreign := _is_handover(line):
+            continue
+        label = _LABEL.match(line)
+        if not (_SPEAKER.match(line) or (label and label["name"] in speakers)):
+            yield from (part for part in line.split(CUT) if part.strip())
+
+
+def _is_handover(line: str) -> bool:
+    return _hands_over(line) or any(
+        each.search(line) for each in (_SENDER, _FORWARDED, _HANDS_OVER_JA)
+    )
+
+
+def _speakers(lines: Sequence[str]) -> frozenset[str]:
+    """Who speaks in a transcript: labels that come back, or that stand beside 'Me:'."""
+    names = [match["name"] for match in map(_LABEL.match, lines) if match]
+    names = [name for name in names if not _OWN_LABEL.match(name)]
+    is_talk = len(names) > 1 and bool(_MYSELF.intersection(name.lower() for name in names))
+    return frozenset(name for name in names if is_talk or names.count(name) > 1)
+
+
+_MACHINE_LINE = lazy_pattern(
+    r"^\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d|\[\d{4}[-/]\d\d[-/]\d\d|\[?\d\d:\d\d:\d\d"
+    r"|\[?(?:INFO|WARN|ERROR|DEBUG|TRACE)\b|\$ |# \w+ -|(?:system|user|assistant|tool)\s*[:：])"
+)
+"""What a program or a transcript writes; a date and a time alone may be the user's."""
+_SENDER = lazy_pattern(r"^\s*\W{0,4}(?:from|差出人|送信者)\W{0,3}[:：]\s*\S", re.IGNORECASE)
+_HANDS_OVER_JA = lazy_pattern(
+    r"(?:より|から)(?:です)?\s*[:：]\s*$|^(?:以下|次)[^。]*(?:メッセージ|メール|引用|転送|原文|文面|投稿)"
+    r"[^。]*(?:です|ます)[。]?\s*$"
+)
+_POINTS_UP = lazy_pattern(r"^\s*(?:\^\^|↑|（?以上[、が]|ここまで)")
+_LABEL = lazy_pattern(
+    r"^\s*(?:[-*•]\s*)?(?P<name>[^\s:：][^:：\n]{0,24}?)\s*[:：](?:\s|(?=[^\x00-\x7f]))"
+)
+_OWN_LABEL = lazy_pattern(
+    r"(?:(?:new|my|our|the) )?(?:rule|constraint|goal)s?\b"
+    r"|(?:新しい)?(?:ルール|制約|規則|決まり|目標)",
+    re.IGNORECASE,
+)
+_MYSELF = frozenset({"me", "i", "you", "agent", "bot", "私", "自分", "俺", "わたし", "僕"})
+_SPEAKER = lazy_pattern(
+    r"\s*(?:[-*•]\s*)?(?:\[?\(?\d{1,2}:\d\d(?::\d\d)?(?: ?[ap]m)?[\])]?\s+\S+(?: \S+){0,2}?"
+    r"|@\S+|(?i:(?:the )?(?:user|agent|assistant|system|customer|client|caller|vendor|boss|manager"
+    r"|guest|patient|landlord|tenant|doctor|nurse|mom|dad))|[^\s:：]{1,12}(?:さん|様|氏|先生|君|ちゃん"
+    r"|部長|課長|社長|係長|主任|店長)|(?:顧客|お客様|客|患者|上司|担当者?|業者|オペレーター|店員)[A-Z]?"
+    r"|[A-Z][a-zà-ÿ]+ [A-Z](?:[a-zà-ÿ]+|\.)|[A-Z][a-zà-ÿ]+(?: [A-Z]\S+)? \([^)]{1,40}\))"
+    r"\s*(?:[:：]\s|[:：]?(?=「)|：)"
+)
+"""A line that begins with the name of somebody who speaks in it."""
 
 
 class _Foreign:

@@ -1,34 +1,50 @@
-"""The door of the language room for the commit gate: x_t, and what a CCM's reply says of it."""
+"""The door of the language room for the commit gate: x_t, and what a CCM's reply says of it.
+
+Two readers: the CCM points at sentences and says what they are; the trained reader gives a second
+opinion on each. How far the CCM is heeded depends on whether it has earned it (`Trust`).
+"""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Final
 
-from acc_ace.core.schemas.commit import ChangeKind, CompressorReply, ConstraintPin, RuleChange
-from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.schemas.user_words import OwnQuote, QuotedChange, UserWords
-from acc_ace.core.text.normalize import normalise, same_wording
-from acc_ace.core.text.polarity import negated
-from acc_ace.core.text.reply_reading import read_reply
-from acc_ace.core.text.rules.contradiction import against
-from acc_ace.core.text.rules.goal_detection import detect_goal
-from acc_ace.core.text.rules.own_words import is_rewording, own_words
-from acc_ace.core.text.rules.possible_changes import may_loosen, possible_changes, unmatched_end
-from acc_ace.core.text.rules.possible_rules import (
-    is_bound_to_once,
-    is_stated,
-    may_be_rule,
-    tells_of_others,
+from acc_ace.core.schemas.commit import (
+    ChangeKind,
+    CompressorReply,
+    ConstraintPin,
+    OpenQuestion,
+    RuleChange,
 )
-from acc_ace.core.text.rules.quoted_spans import mask_quotations
-from acc_ace.core.text.rules.rule_changes import detect_changes
-from acc_ace.core.text.rules.rule_detection import detect_rules
-from acc_ace.core.text.sentences import split_clauses
+from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.schemas.user_words import Loosening, OwnQuote, Unkept, UserWords, WhyUnkept
+from acc_ace.core.text.normalize import normalise, same_wording
+from acc_ace.core.text.patterns import any_of
+from acc_ace.core.text.reply_reading import read_reply
+from acc_ace.core.text.rules.consent import bare_reply, consents, seems_to_answer
+from acc_ace.core.text.rules.contradiction import against
+from acc_ace.core.text.rules.corrections import is_correction
+from acc_ace.core.text.rules.mentions import goal_in, is_about, meant, readings, seems_to_loosen
+from acc_ace.core.text.rules.own_words import OwnWords, is_rewording, own_words
+from acc_ace.core.text.rules.reader import SentenceReading, knows, read_sentence
+from acc_ace.core.text.similarity import content_words
 
-_NOT_COPIED = "`quote` is not in the user's own words of current_input; copy the whole sentence"
+_NOT_COPIED = "it names no sentence of the user's own; give the number of the sentence"
+_MOST_PROPOSALS = 400
+
+
+class Trust(StrEnum):
+    """How far what the CCM says of rules is heeded."""
+
+    BELIEVED = "believed"
+    DOUBTED = "doubted"
+    """It has been wrong too often: in force is what the reader half believes besides."""
+    ABSENT = "absent"
+    """It said nothing of rules, or nothing that can be used: the reader decides alone."""
 
 
 def read_proposals(text: str, *, x_t: TurnInput, inputs: Mapping[str, object]) -> CompressorReply:
-    """The CCM's reply; proposals that mean words of x_t but do not quote them are unreadable.
+    """The CCM's reply; proposals that mean words of x_t but do not point at them are unreadable.
 
     A quote of something else in the `inputs` is left to the gate, as is one of nothing at all: the
     user has not said it. Raises ModelOutputError.
@@ -44,10 +60,10 @@ def read_proposals(text: str, *, x_t: TurnInput, inputs: Mapping[str, object]) -
     changes, entries = list[RuleChange](), list[str]()
     for change in reply.rule_changes:
         quote = same_wording(change.quote)
-        if quote in shown and quote not in wording:
+        if quote and quote in shown and quote not in wording:
             # Somebody else's: a likeness to words of x_t makes them nobody's rule.
             changes += [] if own.find_all(change.quote) else [change]
-        elif own.find_all(change.quote) or not own.about(change.quote):
+        elif own.pointed(change.number, change.quote) or not own.about(change.quote):
             changes.append(change)
         else:
             entries.append(f"{change.model_dump_json(exclude_defaults=True)}: {_NOT_COPIED}")
@@ -56,130 +72,350 @@ def read_proposals(text: str, *, x_t: TurnInput, inputs: Mapping[str, object]) -
 
 
 def read_user_words(
-    x_t: TurnInput, reply: CompressorReply | None, pins: Sequence[ConstraintPin]
+    x_t: TurnInput,
+    reply: CompressorReply | None,
+    pins: Sequence[ConstraintPin],
+    *,
+    trust: Trust = Trust.BELIEVED,
+    unanswered: Sequence[str] = (),
+    questions: Sequence[OpenQuestion] = (),
+    has_goal: bool = True,
 ) -> UserWords:
     """All that the commit gate wants to know of the words of x_t, with the rules in force.
 
-    None is a reply that could not be used. Where a reply says nothing of rules, or what it says
-    cannot be used, the plain rules of x_t stand in. Of what it passes over, a sure prohibition is
-    proposed and one that may loosen is said not kept; other rules are left to the CCM.
+    None is a reply that could not be used. What the CCM points at comes in its direction, unless
+    code or the reader sees that it loosens; what it passes over and sounds like a rule is said not
+    kept, or in force where no CCM is believed.
     """
     if not x_t.authority.may_rule:
         return UserWords(against)
-    if reply is None:
-        return user_words(x_t, fallback_changes(x_t.text, pins))
+    trust = Trust.ABSENT if reply is None or reply.rule_changes is None else trust
     own = own_words(x_t.text)
-    known = {same_wording(pin.text) for pin in pins}
-    written = [
-        RuleChange(kind=ChangeKind.ADD, quote=rule)
-        for rule in reply.constraints or ()
-        if same_wording(rule) not in known and own.find(rule)
-    ]
-    changes = [*(reply.rule_changes or ()), *written]
-    if reply.rule_changes is None:
-        return user_words(x_t, [*changes, *fallback_changes(x_t.text, pins)], reply.unreadable)
-    unread = {own.about(entry) for entry in reply.unreadable} - {""}
-    plain = fallback_changes(x_t.text, pins) if unread else []
-    changes += [each for each in plain if any(each.quote in line for line in unread)]
-    return _with_passed_over(user_words(x_t, changes, reply.unreadable), x_t, pins)
+    words = _Notes(own, pins, trust).read(
+        _proposals(reply, own, pins), reply.unreadable if reply else ()
+    )
+    if words.goal is None and trust is Trust.ABSENT and not has_goal:
+        words = words._replace(goal=goal_in(x_t.text))
+    words = _with_consent(words, x_t.text, pins, questions)
+    return words._replace(before=_read_before(unanswered, pins)) if unanswered else words
 
 
-def _with_passed_over(words: UserWords, x_t: TurnInput, pins: Sequence[ConstraintPin]) -> UserWords:
-    """Besides, what x_t surely says of rules in words of its own that no proposal points at.
-
-    The end of a rule names none, so that it ends nothing and is said to.
-    """
-    own = [*words.rules, *(quote for each in words.changes for quote in each.quotes)]
-    texts = [quote.text for quote in own]
-    more, unread = list[RuleChange](), list[str]()
-    for change in detect_changes(x_t.text, pins):
-        if not _is_of(change.quote, texts):
-            more.append(RuleChange(kind=ChangeKind.RELEASE, quote=change.quote))
-            texts.append(change.quote)
-    for rule in detect_rules(x_t.text):
-        if not (negated(rule.text) and _is_sure(rule)) or _is_of(rule.text, texts):
-            continue
-        if any(is_rewording(rule.text, pin.text) for pin in pins):
-            continue
-        if words.mixed or may_loosen(rule.text, pins):
-            unread.append(rule.sentence)
-        else:
-            more.append(RuleChange(kind=ChangeKind.ADD, quote=rule.text))
-    quoted = user_words(x_t, more).changes if more else ()
-    return words._replace(changes=words.changes + quoted, unread=(*words.unread, *unread))
-
-
-def _is_of(words: str, others: Sequence[str]) -> bool:
-    """Whether one of the others holds the words, or is a part of them."""
-    return any(words in other or other in words for other in others)
-
-
-def user_words(
-    x_t: TurnInput, changes: Sequence[RuleChange], unread: Sequence[str] = ()
-) -> UserWords:
-    """x_t, and where each proposal stands in it; `unread` ones cannot be used."""
-    own = own_words(x_t.text)
+def _read_before(texts: Sequence[str], pins: Sequence[ConstraintPin]) -> UserWords:
+    """What messages that got no answer say; no CCM sees them, so the reader decides alone."""
+    read = [_Notes(own_words(text), pins, Trust.ABSENT).read((), ()) for text in texts]
     return UserWords(
         against,
-        mixed=own.mixed or bool(x_t.attachments),
-        rules=own.labelled_rules(),
-        goal=own.labelled_goal(),
-        changes=tuple(
-            QuotedChange(each, tuple(own.find_all(each.quote)), own.find(each.text or ""))
-            for each in changes
-        ),
-        unread=tuple(map(own.about, unread)),
+        binding=tuple(quote for each in read for quote in (*each.rules, *each.binding)),
+        loosening=tuple(waits for each in read for waits in each.loosening),
+        unkept=tuple(words for each in read for words in each.unkept),
     )
 
 
-def proposed_changes(
-    text: str, pins: Sequence[ConstraintPin], *, has_goal: bool
+def _with_consent(
+    words: UserWords, text: str, pins: Sequence[ConstraintPin], questions: Sequence[OpenQuestion]
+) -> UserWords:
+    """Besides, what x_t as a whole says to the open questions."""
+    rules = {pin.id: pin.text for pin in pins}
+    about = [(each, rules.get(each.rule_id or "", "")) for each in questions]
+    answered = tuple(each.id for each, rule in about if seems_to_answer(text, each, rule))
+    consent = None
+    if len(about) == 1 and (yes := consents(text, *about[0])) is not None:
+        consent = (questions[0].id, yes)
+    is_bare = bare_reply(text) is not None
+    return words._replace(consent=consent, answered=answered, is_bare_reply=is_bare)
+
+
+def _proposals(
+    reply: CompressorReply | None, own: OwnWords, pins: Sequence[ConstraintPin]
 ) -> list[RuleChange]:
-    """The rules, releases, amendments and goal that a text seems to state, each with its quote.
+    """What the reply proposes, with new entries of its list of constraints that are the user's."""
+    if reply is None:
+        return []
+    known = {same_wording(pin.text) for pin in pins}
+    written = (rule for rule in reply.constraints or () if same_wording(rule) not in known)
+    added = [RuleChange(kind=ChangeKind.ADD, quote=rule) for rule in written if own.find(rule)]
+    return [*(reply.rule_changes or ()), *added][:_MOST_PROPOSALS]
 
-    What only may be a rule is proposed as unsure, so that the user is asked.
+
+class _Notes:
+    """Unit of work: what of one message binds, loosens, or is not kept, in the order said."""
+
+    def __init__(self, own: OwnWords, pins: Sequence[ConstraintPin], trust: Trust) -> None:
+        self.own, self._pins, self._trust = own, pins, trust
+        self._heard = dict(readings(own))
+        self._binding = list[OwnQuote]()
+        self._loosening = list[Loosening]()
+        self._goal: OwnQuote | None = None
+        self._unkept = list[Unkept]()
+        self._again = list[str]()
+        self._misquoted = list[str]()
+        self._settled = {rule.text for rule in own.labelled_rules()}
+
+    def read(self, changes: Sequence[RuleChange], unreadable: Sequence[str]) -> UserWords:
+        """What was read, of the proposals first."""
+        permits = [change.quote for change in changes if change.kind is ChangeKind.PERMIT]
+        for change in changes:
+            self._take(change, permits)
+        for entry in unreadable:
+            self._take_unreadable(entry)
+        self._read_the_rest()
+        return self._words()
+
+    def _take(self, change: RuleChange, permits: Sequence[str]) -> None:
+        """Sort a proposal of the CCM by direction; `permits` are the clauses that permit."""
+        quotes = self.own.pointed(change.number, change.quote)
+        if not quotes:
+            self._misquoted.append(change.quote)
+        for whole in quotes:
+            quote = _without(whole, permits) if change.kind is ChangeKind.ADD else whole
+            reading = self._read(quote)
+            if not self._is_heeded(change.kind, reading):
+                continue
+            self._settled.add(quote.text)
+            match change.kind:
+                case ChangeKind.GOAL:
+                    self._goal = self._goal or quote
+                case ChangeKind.ADD if not self._loosens(quote, reading):
+                    self._bind(quote)
+                case ChangeKind.ADD | ChangeKind.PERMIT:
+                    self._loosen(ChangeKind.PERMIT, quote)
+                case ChangeKind.RELEASE | ChangeKind.AMEND:
+                    self._change(change, quote, reading)
+
+    def _take_unreadable(self, entry: str) -> None:
+        """Of an entry that cannot be used: the sentence that it is about."""
+        sole = self.own.sentences[0].text if len(self.own.sentences) == 1 else ""
+        sentence = self.own.about(entry) or sole
+        if not sentence or self._is_settled(sentence):
+            return
+        if self._heard[sentence].is_sure:
+            self._bind(OwnQuote(sentence, sentence))
+        else:
+            self._unkept.append(Unkept(sentence, WhyUnkept.UNREADABLE))
+        self._settled.add(sentence)
+
+    def _read_the_rest(self) -> None:
+        """What the CCM passed over, as far as the reader is sure of it."""
+        if self._trust is not Trust.BELIEVED and not knows(self.own.message):
+            text = self.own.sentences[0].text if self.own.sentences else ""
+            self._unkept += [Unkept(text, WhyUnkept.UNSURE)] if text else []
+            return
+        for sentence in self.own.sentences:
+            if not self._is_settled(sentence.text):
+                self._read_alone(OwnQuote(sentence.text, sentence.text))
+
+    def _words(self) -> UserWords:
+        """What was read."""
+        goal = self.own.labelled_goal()
+        binding = tuple(self._new())
+        return UserWords(
+            against,
+            rules=self.own.labelled_rules(),
+            binding=binding,
+            loosening=tuple(self._loosening),
+            goal=goal or self._goal,
+            is_goal_stated=goal is not None,
+            again=tuple(dict.fromkeys(self._again)),
+            unkept=tuple(dict.fromkeys(self._unkept)),
+            misquoted=tuple(self._misquoted),
+        )
+
+    def _read_alone(self, quote: OwnQuote) -> None:
+        reading = self._heard[quote.sentence]
+        alone = self._trust is not Trust.BELIEVED
+        if seems_to_loosen(quote.text, reading):
+            pin = meant(quote.text, self._pins)
+            if alone:
+                kind = ChangeKind.PERMIT if pin is None else ChangeKind.RELEASE
+                self._loosening.append(Loosening(kind, quote, pin.id if pin else None))
+            elif pin is not None:
+                self._unkept.append(Unkept(quote.text, WhyUnkept.NO_WORDING, pin.id))
+            elif loosens_by_form(quote.text):
+                self._unkept.append(Unkept(quote.text, WhyUnkept.UNSURE))
+        elif reading.is_sure if alone or loosens_by_form(quote.text) else reading.is_very_sure:
+            if alone and not self._loosens(quote, reading):
+                self._bind(quote)
+            elif not self._known(quote.text):
+                self._unkept.append(Unkept(quote.text, WhyUnkept.UNSURE))
+        elif self._is_told(reading) and self._is_news(quote.text):
+            self._unkept.append(Unkept(quote.text, WhyUnkept.UNSURE))
+
+    def _is_told(self, reading: SentenceReading) -> bool:
+        """Whether a sentence that is not kept is said to be so; a CCM's misquote may mean it."""
+        if self._trust is not Trust.BELIEVED:
+            return reading.is_suspect
+        return bool(self._misquoted) and not reading.is_certainly_none
+
+    def _is_news(self, text: str) -> bool:
+        """Whether a suspect says what no rule in force says, and takes back no answer."""
+        return not (self._known(text) or is_correction(text))
+
+    def _is_heeded(self, kind: ChangeKind, reading: SentenceReading) -> bool:
+        """Whether a proposal counts: always of a CCM that is believed, else if half believed."""
+        if self._trust is Trust.BELIEVED:
+            return True
+        if kind is ChangeKind.ADD:
+            return reading.is_half_sure or reading.loosens_alone
+        return kind is ChangeKind.GOAL or reading.loosens_alone
+
+    def _loosens(self, quote: OwnQuote, reading: SentenceReading) -> bool:
+        """Whether it loosens, whatever the CCM calls it."""
+        believed = self._trust is Trust.BELIEVED
+        is_sure = reading.loosens_though_believed if believed else reading.loosens_alone
+        return loosens_by_form(quote.text) or (is_sure and reading.loosens > reading.binds)
+
+    def _change(self, change: RuleChange, quote: OwnQuote, reading: SentenceReading) -> None:
+        """The end or change of a rule; of another matter it is none, but may bind or permit."""
+        named = next((pin for pin in self._pins if pin.id == change.rule_id), None)
+        said = f"{quote.sentence} {change.text or ''}"
+        is_related = named is not None and is_about(said, named)
+        if not is_related and reading.is_half_sure and not self._loosens(quote, reading):
+            # Another matter than the rule's: an addition, never a change of it.
+            self._bind(quote)
+            return
+        is_meant = is_related or (named is not None and self._trust is Trust.BELIEVED)
+        pin = named if is_meant else meant(quote.text, self._pins)
+        if pin is None:
+            self._unkept.append(Unkept(quote.text, WhyUnkept.NO_RULE))
+            return
+        wording = _wording(change.text, quote, pin) if change.kind is ChangeKind.AMEND else ""
+        self._loosening.append(Loosening(change.kind, quote, pin.id, wording))
+
+    def _bind(self, quote: OwnQuote) -> None:
+        self._binding += [] if quote in self._binding else [quote]
+
+    def _new(self) -> Iterator[OwnQuote]:
+        """What binds and no rule in force says yet."""
+        for quote in self._joined():
+            pin = self._known(quote.text)
+            if pin is None:
+                yield quote
+            elif same_wording(pin.text) != same_wording(quote.text):
+                self._again.append(pin.id)
+
+    def _joined(self) -> Iterator[OwnQuote]:
+        """What binds; a sentence that only goes on with the one before joins it."""
+        before: OwnQuote | None = None
+        order = {sentence.text: at for at, sentence in enumerate(self.own.sentences)}
+        for quote in sorted(self._binding, key=lambda each: order.get(each.sentence, 0)):
+            together = f"{before.text} {quote.text}" if before else ""
+            is_short = len(content_words(quote.text)) < _FEWEST_WORDS
+            is_none = is_short and self._read(quote).is_certainly_none
+            leans = is_none or _LEANS.match(normalise(quote.text))
+            if before and leans and together in self.own.message:
+                before = OwnQuote(together, together)
+                continue
+            if before:
+                yield before
+            before = quote
+        if before:
+            yield before
+
+    def _loosen(self, kind: ChangeKind, quote: OwnQuote) -> None:
+        if not self._known(quote.text):
+            self._loosening.append(Loosening(kind, quote))
+
+    def _known(self, text: str) -> ConstraintPin | None:
+        """The rule in force that says it already."""
+        return next((pin for pin in self._pins if is_rewording(text, pin.text)), None)
+
+    def _is_settled(self, sentence: str) -> bool:
+        return any(words in sentence or sentence in words for words in self._settled if words)
+
+    def _read(self, quote: OwnQuote) -> SentenceReading:
+        return self._heard.get(quote.sentence) or read_sentence(quote.sentence)
+
+
+_CHECKS = (
+    r"(?:ask|ping|check|confirm|log|wait|bother|requir|verif|validat|review|block|limit|restrict"
+    r"|enforc|encrypt|protect|monitor|audit)\w*"
+)
+_CHECK = (
+    r"(?:review|approval|check|confirmation|logging|log|audit|verification|validation|backup)s?"
+)
+_BETWEEN = r"(?:(?:ever|even|again|you|me|to|have|need|bother|bothering|the|any|first) ){0,3}?"
+_WATCHES: Final = any_of(
+    rf"\b(?:don't|dont|do not|never|stop|needn't|no need to|don't need to|don't have to) {_BETWEEN}"
+    rf"{_CHECKS}\b",
+    r"\bno (?:more )?(?:asking|checks?|checking|approvals?|confirmations?|reviews?|logging)\b"
+    r"(?! (?:\w+ ){0,3}(?:may|can|is|are) (?:be )?(?:skip|bypass|omit))",
+    rf"(?<!never )(?<!don't )(?<!not )(?<!no )\b(?:skip|bypass|waive|omit|disable) (?:\w+ ){{0,2}}?"
+    rf"{_CHECK}\b",
+    r"(?:聞|確認|承認|報告|相談|記録|検証|監視|保護|制限)(?:し|せ|を取ら|は|も|を|か|き)?"
+    r"(?:な(?:く|しで|いで|しに)|ずに|不要|いらな|いりませ|要りませ)"
+    r"|(?:記録|ログ|履歴)(?:は|を)?(?:残さ|取ら|とら|つけ|付け)(?:な|ず)",
+)
+"""What is negated here watches over the agent: asking, checking, approving, logging."""
+_UNWATCHED: Final = any_of(
+    r"\bwithout (?:\w+ ){0,2}?(?:ask|check|confirm|approv|log|wait|review|my ok|my okay)\w*"
+)
+"""What is done here is done without a check, unless it is not to be done so."""
+_NOT_DONE: Final = any_of(
+    r"\b(?:don't|dont|do not|never|no|nothing|nobody|no one|none|not|won't|can't|cannot|mustn't"
+    r"|must not|isn't|aren't|stop)\b",
+)
+_NOT_DONE_JA: Final = any_of(
+    r"(?:な(?:く|しで|いで|しに|しの)|ずに)"
+    r".*(?:な(?:い|いで|さい)|ません|禁止|だめ|ダメ|駄目|るな|すな|厳禁|ng)"
+)
+_ADDS: Final = any_of(
+    r"\b(?:always|every time|each time|automatically|from now on|whenever)\b[^.]*\b(?:b?cc|forward"
+    r"|send|post|share|upload|publish|invite|add)\b.*(?:@|https?://|\bto\b)",
+    r"\b(?:b?cc|forward|send|post|share|upload|publish)\b.*\b(?:automatically|by yourself"
+    r"|on your own)\b",
+    r"(?:必ず|毎回|常に|自動で|今後は)[^。]*(?:cc|bcc|転送|送信|送って|共有|投稿|公開|追加)",
+)
+"""A standing act: something goes out by itself."""
+
+
+def loosens_by_form(text: str) -> bool:
+    """Whether words do away with a check of the agent, or add an act, a recipient or a link."""
+    folded = normalise(text)
+    if _NOT_DONE_JA.search(folded):
+        return False
+    unwatched = _UNWATCHED.search(folded) and not _NOT_DONE.search(folded)
+    return bool(unwatched or _WATCHES.search(folded) or _ADDS.search(folded))
+
+
+_WORDING_NEW = 0.5
+"""Share of a new wording's content words that neither the rule nor the message has, at most."""
+
+
+def _wording(text: str | None, quote: OwnQuote, pin: ConstraintPin) -> str:
+    """The proposed new wording, if it is one: of the rule's matter and of the user's words.
+
+    A fragment of the message in place of the rule is none, nor is what nobody said.
     """
-    changes = possible_changes(text, pins)
-    if not changes and (unmatched := unmatched_end(text)):
-        changes = [RuleChange(kind=ChangeKind.RELEASE, quote=unmatched)]
-    ending = [change.quote for change in changes]
-    rules = [
-        RuleChange(kind=ChangeKind.ADD, quote=rule.text, sure=_is_sure(rule))
-        for rule in detect_rules(text)
-        if not any(rule.text in quote or quote in rule.text for quote in ending)
-    ]
-    taken = [*ending, *(rule.quote for rule in rules)]
-    rules += [
-        RuleChange(kind=ChangeKind.ADD, quote=clause, sure=False)
-        for clause in _possible_rules(text)
-        if not any(clause in quote or quote in clause for quote in taken)
-    ]
-    goal = detect_goal(text)
-    stated = goal is not None and (goal.explicit or not has_goal)
-    goals = [RuleChange(kind=ChangeKind.GOAL, quote=goal.text)] if goal and stated else []
-    return [*changes, *rules, *goals]
+    wanted = content_words(text or "")
+    if not text or not wanted:
+        return ""
+    rule, message = content_words(pin.text), content_words(quote.sentence)
+    is_new = len(wanted - rule - message) > _WORDING_NEW * len(wanted)
+    said = same_wording(quote.sentence)
+    is_fragment = same_wording(text) in said and len(wanted & rule) < _WORDING_NEW * len(rule)
+    # The whole message is a rule's wording only if it sounds like a rule.
+    is_order = same_wording(text) == said and not read_sentence(quote.sentence).is_half_sure
+    return "" if is_new or is_fragment or is_order else text
 
 
-def _is_sure(rule: OwnQuote) -> bool:
-    """Whether a rule that the detector found is one beyond reasonable doubt."""
-    text = normalise(rule.sentence)
-    return not (tells_of_others(text) or is_bound_to_once(text))
+def _without(quote: OwnQuote, permits: Sequence[str]) -> OwnQuote:
+    """A binding clause without the clause of its sentence that permits something."""
+    for permit in permits:
+        before, part, after = quote.text.partition(permit)
+        rest = max(before, after, key=len)
+        edges = before[-1:] + after[:1]
+        is_clause = len(content_words(permit)) >= _FEWEST_WORDS and not edges.strip(_EDGES)
+        rest = rest.strip(" ,、;　")
+        if part and is_clause and len(content_words(rest)) >= _FEWEST_WORDS:
+            return quote._replace(text=rest)
+    return quote
 
 
-def _possible_rules(text: str) -> Iterator[str]:
-    """The clauses that may be rules."""
-    for sentence in own_words(text).sentences:
-        if is_stated(normalise(mask_quotations(sentence.text))):
-            for clause in split_clauses(sentence.text):
-                if may_be_rule(normalise(mask_quotations(clause))):
-                    yield clause
-
-
-def fallback_changes(text: str, pins: Sequence[ConstraintPin]) -> list[RuleChange]:
-    """Proposals without a usable reply: prohibitions, and changes that become questions."""
-    return [
-        change
-        for change in proposed_changes(text, pins, has_goal=True)
-        if change.kind in {ChangeKind.RELEASE, ChangeKind.AMEND}
-        or (change.kind is ChangeKind.ADD and negated(change.quote))
-    ]
+_FEWEST_WORDS = 2
+_EDGES = " ,、;。.　"
+_LEANS: Final = any_of(
+    r"(?:and |but |so |also |otherwise |then )*(?:that|this|these|those|it|they|same|nights?"
+    r"|the rest|everything else|anything else|no exceptions?|without exceptions?|not even|even)\b",
+    r"(?:これ|それ|その|この|例外|ただし|ほか|他|以外|あと)",
+)
+"""How a sentence begins that says nothing alone."""

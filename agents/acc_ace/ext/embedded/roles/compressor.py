@@ -1,18 +1,18 @@
 """The Compressor role: the next cognitive state from x_t, the last state and the evidence.
 
 Lists have the newest facts first, and the oldest are dropped at the budget; a changed status
-replaces the old one. Rules and goal are copied verbatim; changes of them in x_t are proposed to
-the commit gate.
+replaces the old one. Of rules it says nothing, which leaves them to the reader at the commit gate.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from acc_ace.core.gates.commands import parse_command
-from acc_ace.core.schemas.commit import ChangeKind, CompressorReply, RuleChange
+from acc_ace.core.schemas.commit import CompressorReply
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.rules.corrections import is_correction
-from acc_ace.core.text.rules.reading import proposed_changes
+from acc_ace.core.text.rules.mentions import loosening_in, rules_in
+from acc_ace.core.text.rules.own_words import without_numbers
 from acc_ace.core.text.sentences import split_clauses, split_sentences
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.ext.embedded.conflicts import asks_permission, find_conflict
@@ -55,17 +55,17 @@ _CUE_TOKENS = 50
 _UNCERTAIN_TOKENS = 70
 _OPTION_TOKENS = 16
 _ALL_OPTIONS_TOKENS = 90
-_ENDING = {ChangeKind.RELEASE, ChangeKind.AMEND}
 _OPTIONS = {"en": "Options: ", "ja": "選択肢："}
 _SAID = {"en": "Input: ", "ja": "入力："}
 
 
 @dataclass(frozen=True)
 class _CompressorTurn:
-    """x_t with its proposed rule changes, the previous state, and the evidence."""
+    """x_t with what it says of rules, the previous state, and the evidence."""
 
     text: str
-    changes: Sequence[RuleChange]
+    rules: Sequence[str]
+    loosening: Sequence[str]
     previous: StateView
     artifacts: Sequence[ArtifactView]
 
@@ -78,15 +78,12 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
     """The state after x_t; reads `current_input`, `previous_state` and `artifacts`."""
     current = turn_input_of(inputs.get("current_input"))
     previous = state_of(inputs.get("previous_state"))
-    goal = previous.ccs.goal_orientation
-    changes = (
-        proposed_changes(current.text, previous.pins, has_goal=bool(goal))
-        if current.authority.may_rule
-        else []
-    )
+    text = without_numbers(current.text)
+    said = text if current.authority.may_rule else ""
     turn = _CompressorTurn(
-        text=current.text,
-        changes=changes,
+        text=text,
+        rules=[quote.text for quote in rules_in(said)],
+        loosening=[quote.text for quote in loosening_in(said)],
         previous=previous,
         artifacts=evidence_of(inputs.get("artifacts")),
     )
@@ -95,12 +92,11 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
         semantic_gist=_gist(turn),
         focal_entities=_entities(turn),
         relational_map=_relations(turn),
-        goal_orientation=goal,
+        goal_orientation=previous.ccs.goal_orientation,
         constraints=previous.ccs.constraints,
         predictive_cue=_cue(turn),
         uncertainty_signal=_uncertainty(turn),
         retrieved_artifacts=references(turn.text, turn.artifacts),
-        rule_changes=changes,
     )
 
 
@@ -193,26 +189,21 @@ def _cue(turn: _CompressorTurn) -> str | None:
     """The first announcement, order or question of x_t that no constraint forbids."""
     if parse_command(turn.text) is not None:
         return None
-    constraints = [*turn.previous.ccs.constraints, *_new_rules(turn)]
+    constraints = [*turn.previous.ccs.constraints, *turn.rules]
     number = referred_option(turn.text)
     option = pick(_options(turn), number) if number else None
     if option and find_conflict(option, constraints):
         return None  # "Do the second option" does not show which action it means.
     announced, spoken = next_step(turn.text), without_list(turn.text)
     # A release or amendment of a rule needs the user's confirmation; it is no next step.
-    quotes = [change.quote for change in turn.changes if change.kind in _ENDING]
     for cue in (*([announced] if announced else []), *orders(spoken)):
-        step = _still_to_do(cue, quotes)
+        step = _still_to_do(cue, turn.loosening)
         if step and find_conflict(step, constraints) is None:
             return clip_tokens(step, _CUE_TOKENS)
     for question in questions(spoken):
         if not (asks_permission(question) and find_conflict(question, constraints)):
             return clip_tokens(question, _CUE_TOKENS)
     return None
-
-
-def _new_rules(turn: _CompressorTurn) -> list[str]:
-    return [change.quote for change in turn.changes if change.kind is ChangeKind.ADD]
 
 
 def _still_to_do(step: str, ending: Sequence[str]) -> str:
