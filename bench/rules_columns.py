@@ -127,7 +127,8 @@ class Turn(NamedTuple):
 def take(before: CommittedState, said: Said, column: Column) -> Turn:
     """One turn of a state with a message and a compressor's reply to it."""
     x_t = TurnInput(text=said.text, attachments=said.attachments)
-    words = read_user_words(x_t, column.reply(said, before.pins), before.pins, trust=column.trust)
+    reply, pins = column.reply(said, before.pins), before.pins
+    words = read_user_words(x_t, reply, pins, trust=column.trust, questions=before.questions)
     proposal = before.ccs.model_copy(update={"episodic_trace": "turn", "constraints": []})
     rules = rule_2_constraints_survive(
         before, [], words, x_t, turn=before.turn + 1, budget=LIMITS.constraints_tokens
