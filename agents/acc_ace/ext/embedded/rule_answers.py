@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from acc_ace.core.gates.commands import AnswerQuestion, parse_command
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.normalize import one_line
+from acc_ace.core.text.rules.consent import consent_opens
 from acc_ace.core.text.rules.contradiction import contradiction
-from acc_ace.core.text.rules.mentions import goal_in, loosening_in, names_a_rule
+from acc_ace.core.text.rules.mentions import goal_in, loosening_in, meant, names_a_rule
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.ext.embedded.conflicts import asks_permission, find_conflict, intents
 from acc_ace.ext.embedded.entities import find_entities
@@ -145,7 +146,10 @@ def _pins_of_turn(situation: PromptContext) -> list[ConstraintPin]:
 
 def _asks_to_end(situation: PromptContext) -> bool:
     """Whether x_t seems to permit, lift or change something, which needs the user's consent."""
-    return bool(situation.state.pins) and bool(loosening_in(situation.text))
+    text, pins = situation.text, situation.state.pins
+    # A consent whose rule is gone from the state has done what it asked for.
+    is_done = consent_opens(text) and names_a_rule(text) and meant(text, pins) is None
+    return bool(pins) and bool(loosening_in(text)) and not is_done
 
 
 def permit(situation: PromptContext) -> RuleAnswer | None:

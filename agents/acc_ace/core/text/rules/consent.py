@@ -13,6 +13,8 @@ from acc_ace.core.text.similarity import content_words
 from acc_ace.core.text.topic_words import topic_words
 
 _MOST_CHARS = 200
+_SHORT = 24
+"""Characters of a message that may be an answer, whatever its words are."""
 _YES = (
     r"(?:yes|yep|yeah|yup|y|ok|okay|sure|right|correct|agreed|absolutely|certainly|definitely|fine"
     r"|of course|sure thing|by all means|why not|for sure|will do|go for it|go ahead|do it|do so"
@@ -130,9 +132,15 @@ _PHRASE, _PHRASE_EN = 3, 8
 _MOST = 0.6
 
 
+def consent_opens(text: str) -> bool:
+    """Whether a message begins with a yes."""
+    return _AFFIRMS.search(normalise(text[:_MOST_CHARS])) is not None
+
+
 def seems_to_answer(text: str, question: OpenQuestion, rule: str) -> bool:
     """Whether a message that settles nothing may be meant for the question."""
-    if bare_reply(text) is not None:
+    is_short = 0 < len(text.strip()) <= _SHORT and not text.rstrip().endswith(("?", "？"))
+    if is_short or bare_reply(text) is not None:
         return True
     folded = normalise(text[: 2 * _MOST_CHARS])
     if len(text) > _MOST_CHARS:
