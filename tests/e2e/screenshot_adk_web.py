@@ -21,7 +21,7 @@ MESSAGES: Final = (
 )
 
 
-ANSWERS: Final = ("/forget c-0001", "391")
+ANSWERS: Final = ("no c-0001", "391")
 """What only the answers to MESSAGES show."""
 
 

@@ -95,7 +95,7 @@ def test_an_open_question_of_a_plugin_app_is_answered(browser: Browser, url: str
     browser.wait(lambda: read(url, "/rules").json()["questions"], "a question")
     [asked] = read(url, "/rules").json()["questions"]
     shows(browser, asked["id"])
-    click_text(browser, "No")
+    click_text(browser, "Leave it as it is")
     gone = "!document.querySelector('.notice.ask')"
     browser.wait(lambda: browser.evaluate(gone), "the question to be settled")
     assert read(url, "/rules").json()["questions"] == []
