@@ -66,10 +66,6 @@ _LEAD_IN = lazy_pattern(
 )
 """Optional lead-in of an order, and its first word."""
 
-AGENT_LABEL = "\nagent: "
-"""Separates the input from the answer in a turn's artifact."""
-
-_OWN_LABELS = ("user: ", "system: ")
 
 _SPEAKER = lazy_pattern(r"^\s*(?:user|system|agent)\s*:\s*", re.IGNORECASE)
 """Speaker label of a stored turn."""
@@ -155,18 +151,6 @@ def _orders(sentence: str, pin_words: frozenset[str]) -> bool:
     # An English order starts with its verb; if the constraint has it too, they share a topic.
     opening = _LEAD_IN.match(plain)
     return opening is not None and bool(content_words(opening[1]) & pin_words)
-
-
-def flag_answer(turn: str, pins: Sequence[ConstraintPin]) -> str:
-    """A turn's artifact; if the agent's answer contradicts a rule, the rule is added.
-
-    Input labelled as the user's is unchanged: a request is not a contradiction. Input of a tool
-    or environment is treated like the answer.
-    """
-    words, label, answer = turn.partition(AGENT_LABEL)
-    if not words.startswith(_OWN_LABELS):
-        words = flag_contradiction(words, pins)
-    return f"{words}{label}{flag_contradiction(answer, pins)}"
 
 
 def flag_contradiction(text: str, pins: Sequence[ConstraintPin]) -> str:

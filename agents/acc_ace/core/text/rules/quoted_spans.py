@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from acc_ace.core.text.normalize import MAX_ANALYSED, normalise
+from acc_ace.core.text.normalize import normalise
 from acc_ace.core.text.patterns import any_of, lazy_pattern, words_of
-from acc_ace.core.text.sentences import split_sentences
 
 CUT = "\ufdd0"
 """A noncharacter; stands where a long quotation was taken out."""
@@ -20,16 +19,6 @@ _LONG = 400
 _LINE_END = lazy_pattern(r"[\r\n\u2028\u2029]")
 _FENCE = lazy_pattern(r"^\s*(?P<fence>`{3,}|~{3,})(?P<rest>.*)$")
 _QUOTED_LINE = lazy_pattern(r"^\s*[>＞|│]")
-_LOG_LINE = lazy_pattern(
-    r"^\s*(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ,\]]|\[?\d\d:\d\d:\d\d"
-    r"|\[?(?:INFO|WARN|ERROR|DEBUG|TRACE)\b"
-    r"|\$ |# \w+ -|(?:system|user|assistant|tool)\s*[:：])",
-    re.IGNORECASE,
-)
-_MAIL_HEADER = lazy_pattern(
-    r"^\s*\W{0,4}(?:from|to|cc|sent|date|subject|差出人|宛先|件名|送信日時|日時)\W{0,3}[:：]\s*\S",
-    re.IGNORECASE,
-)
 _FORWARDED = lazy_pattern(
     r"^\s*-{2,8} ?(?:begin )?(?:original|forwarded|転送|元のメッセージ)|\bwrote[:：]\s*$",
     re.IGNORECASE,
@@ -47,15 +36,6 @@ _OWN_LIST = any_of(
     r"|always)\b",
     r"ルール|規則|制約|方針|守って|従って|お願い|ください",
 )
-_WORK_ON_TEXT = any_of(
-    r"\b(?:translate|summari[sz]e|proofread|rewrite|paraphrase|explain|analy[sz]e|review|read"
-    r"|check|classify|parse|shorten|format|reformat|convert|copy|quote)\b"
-    r"(?!.*\b(?:release|lift|drop)\b)",
-    r"翻訳|要約|校正|和訳|英訳|添削|言い換え|整形|読んで|まとめて",
-)
-_POINTS_BELOW = lazy_pattern(
-    r"\b(?:following|below|this|here)\b|[:：]\s*$|以下|次の|この|下記", re.IGNORECASE
-)
 _TAG = lazy_pattern(r"<(?P<close>/?)(?P<name>[A-Za-z][\w-]{0,40})(?:\s[^<>]{0,200})?>")
 _OWN_TAGS = words_of(
     """a b br constraint constraints div em h1 h2 h3 h4 i important instruction instructions li mark
@@ -67,27 +47,11 @@ _PAIRS = {"「": "」", "『": "』", "“": "”"}
 _PAIR_MARK = lazy_pattern("[「」『』“”]")
 _OPENER = r"(?:(?<=[\s:：,(])|^)\"(?=\S)"
 _STRAIGHT = lazy_pattern(_OPENER + r"[^\"]{1,50000}(?<=\S)\"(?!\w)")
-_STRAIGHT_UNCLOSED = lazy_pattern(_OPENER + r"[^\"]*$")
 
 
 class _Span(NamedTuple):
     start: int
     end: int
-
-
-def own_lines(text: str, *, wary: bool = False) -> Iterator[str]:
-    """The lines of a text that are the speaker's own, in order, each a verbatim substring.
-
-    Left out: code blocks, tagged documents, quotations that are long or run over several lines,
-    quoted lines, log lines, and what follows a line that hands over to somebody else's text: up
-    to a blank line, or for a wary reader up to the end.
-    """
-    lines = _LINE_END.split(_without_spans(text, wary=wary))
-    lines = _without_fences(lines, wary=wary)
-    foreign = _Foreign(wary=wary)
-    for line in lines:
-        if not foreign.covers(line):
-            yield from (part for part in line.split(CUT) if part.strip())
 
 
 def lines_of_speaker(text: str) -> Iterator[str]:
@@ -97,7 +61,7 @@ def lines_of_speaker(text: str) -> Iterator[str]:
     speakers, and what stands below a hand-over ("X wrote:", a forwarded mail), up to the end or to
     a line that points back up.
     """
-    lines = _without_fences(_LINE_END.split(_without_spans(text, wary=False)), wary=False)
+    lines = _without_fences(_LINE_END.split(_without_spans(text)))
     speakers = _speakers(lines)
     is_foreign = False
     for line in lines:
@@ -157,35 +121,6 @@ _SPEAKER = lazy_pattern(
 """A line that begins with the name of somebody who speaks in it."""
 
 
-class _Foreign:
-    """Whether the lines are announced as somebody else's text."""
-
-    def __init__(self, *, wary: bool) -> None:
-        self._wary = wary
-        self._on = self._begun = False
-
-    def covers(self, line: str) -> bool:
-        """Whether this line is not the speaker's; take every line in its order."""
-        if not line.strip():
-            # A blank line right below the announcement does not end what it announces.
-            self._on = self._on and (self._wary or not self._begun)
-            return True
-        if self._on:
-            self._begun = not is_mail_line(line)
-            return True
-        if _QUOTED_LINE.match(line) or _LOG_LINE.match(line):
-            return True
-        mail = is_mail_line(line)
-        self._on = mail or _hands_over(line) or (self._wary and _works_on_text(line))
-        self._begun = False
-        return mail
-
-
-def is_mail_line(line: str) -> bool:
-    """Whether the line is a header of a mail, or a line with which a mail is quoted."""
-    return _MAIL_HEADER.match(line) is not None or _FORWARDED.search(line) is not None
-
-
 def _hands_over(line: str) -> bool:
     if not _HANDS_OVER.search(line):
         return False
@@ -193,18 +128,9 @@ def _hands_over(line: str) -> bool:
     return bool(_FOREIGN_SOURCE.search(folded)) and not _OWN_LIST.search(folded)
 
 
-def _works_on_text(line: str) -> bool:
-    """Whether the line asks for work on a text that may stand below."""
-    folded = normalise(line)
-    return bool(_WORK_ON_TEXT.search(folded) and _POINTS_BELOW.search(folded))
-
-
-def _without_fences(lines: list[str], *, wary: bool) -> list[str]:
-    """The lines outside code blocks; a wary reader drops all from the first fence to the last."""
+def _without_fences(lines: list[str]) -> list[str]:
+    """The lines outside code blocks."""
     marks = [_FENCE.match(line) for line in lines]
-    fences = [at for at, mark in enumerate(marks) if mark]
-    if wary and fences:
-        return lines[: fences[0]] + lines[fences[-1] + 1 :]
     result: list[str] = []
     opened = ""
     for line, mark in zip(lines, marks, strict=True):
@@ -220,12 +146,12 @@ def _without_fences(lines: list[str], *, wary: bool) -> list[str]:
     return result
 
 
-def _without_spans(text: str, *, wary: bool) -> str:
+def _without_spans(text: str) -> str:
     """The text with tagged documents and long quotations cut out."""
     text = text.replace(CUT, " ")
     for find in (_tagged, _paired, _straight):
         pieces, at = [], 0
-        for start, end in find(text, wary=wary):
+        for start, end in find(text):
             if start >= at:
                 pieces += [text[at:start], CUT]
                 at = end
@@ -233,17 +159,8 @@ def _without_spans(text: str, *, wary: bool) -> str:
     return text
 
 
-def without_tagged(text: str) -> str:
-    """The text without tagged documents; tags that mark up a speaker's own words stay."""
-    pieces, at = [], 0
-    for start, end in _tagged(text, wary=False):
-        pieces += [text[at:start], "\n"]
-        at = end
-    return "".join([*pieces, text[at:]])
-
-
-def _tagged(text: str, *, wary: bool) -> Iterator[_Span]:
-    """Blocks '<document> … </document>'; for a wary reader up to the last closing tag."""
+def _tagged(text: str) -> Iterator[_Span]:
+    """Blocks '<document> … </document>'."""
     tags = [tag for tag in _TAG.finditer(text) if tag["name"].lower() not in _OWN_TAGS]
     closings: dict[str, list[int]] = {}
     for tag in reversed(tags):
@@ -256,11 +173,11 @@ def _tagged(text: str, *, wary: bool) -> Iterator[_Span]:
             ends.pop()
         if tag["close"] or tag.start() < at or not ends:
             continue
-        at = ends[0] if wary else ends[-1]
+        at = ends[-1]
         yield _Span(tag.start(), at)
 
 
-def _paired(text: str, *, wary: bool) -> Iterator[_Span]:
+def _paired(text: str) -> Iterator[_Span]:
     """Long quotations between marks that open and close, nested ones included."""
     closers: list[str] = []
     start = 0
@@ -274,16 +191,12 @@ def _paired(text: str, *, wary: bool) -> Iterator[_Span]:
             closers.pop()
             if not closers and _is_long(text, start, mark.end()):
                 yield _Span(start, mark.end())
-    if wary and closers and _is_long(text, start, len(text)):
-        yield _Span(start, len(text))
 
 
-def _straight(text: str, *, wary: bool) -> Iterator[_Span]:
+def _straight(text: str) -> Iterator[_Span]:
     for match in _STRAIGHT.finditer(text):
         if _is_long(text, match.start(), match.end()):
             yield _Span(match.start(), match.end())
-    if wary and (last := _STRAIGHT_UNCLOSED.search(text, max(0, text.rfind('"')))):
-        yield _Span(last.start(), len(text))
 
 
 def _is_long(text: str, start: int, end: int) -> bool:
@@ -298,27 +211,6 @@ _MASK = "▢"
 """Stands for a quotation where patterns look, so that its words are nobody's."""
 
 
-def own_sentences(text: str, *, wary: bool = False) -> Iterator[str]:
-    """The sentences that are the speaker's own, in order, each a verbatim substring.
-
-    What is pasted or quoted at length is left out, as `own_lines` says; a wary reader
-    leaves out more.
-    """
-    for line in own_lines(text[:MAX_ANALYSED], wary=wary):
-        yield from split_sentences(line)
-
-
 def mask_quotations(sentence: str) -> str:
     """The sentence with every quotation replaced by a mark."""
     return _QUOTATION.sub(_MASK, sentence)
-
-
-def first_quotation(sentence: str) -> str | None:
-    """What stands between the first quotation marks of a sentence, or None."""
-    match = _QUOTATION.search(sentence)
-    return match.group()[1:-1].strip() if match else None
-
-
-def is_only_quotation(sentence: str) -> bool:
-    """Whether nothing is left of the sentence outside quotation marks."""
-    return not mask_quotations(sentence).strip(f"{_MASK} .。!！,、")
