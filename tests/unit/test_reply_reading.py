@@ -270,6 +270,12 @@ def test_a_proposal_in_another_spelling_is_mended(written: object, kind: ChangeK
     assert (change.kind, change.quote) == (kind, "Never push.")
 
 
+def test_numbers_of_sentences_that_a_model_copied_along_are_no_words() -> None:
+    copied = {"sentence": 2, "quote": "Hello! ⟦2⟧Never push.", "text": "⟦2⟧Never push."}
+    [change] = compressed(json.dumps({"rule_changes": [copied]})).rule_changes or []
+    assert (change.number, change.quote, change.text) == (2, "Hello! Never push.", "Never push.")
+
+
 def test_of_very_many_proposals_a_bounded_number_is_read_and_the_rest_counted() -> None:
     read = compressed(proposing(*[ADD] * (MOST_ITEMS + 3)))
     assert (len(read.rule_changes or ()), read.unreadable) == (MOST_ITEMS, ["3 more entries"])

@@ -5,6 +5,7 @@ Consent is what a CCM proposes about rules, and what the user is asked before it
 
 import hashlib
 import json
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -110,7 +111,13 @@ class RuleChange(ReplyValue):
             raise ValueError("give the number of the `sentence`")
         kind = value.get("kind") or (None if value.get("rule_id") else ChangeKind.ADD)
         kinds = {"kind": kind} if kind else {}
-        return {**value, "sentence": number, "quote": quote, **kinds}
+        words = {"quote": _unmarked(quote), "text": _unmarked(value.get("text"))}
+        return {**value, "sentence": number, **words, **kinds}
+
+
+def _unmarked(value: object) -> object:
+    """Words without the numbers of sentences, which models copy along with them."""
+    return _MARKS.sub("", value) if isinstance(value, str) else value
 
 
 def _number(value: object) -> int | None:
@@ -120,6 +127,7 @@ def _number(value: object) -> int | None:
 
 
 _DIGITS: Final = 6
+_MARKS: Final = re.compile(r"⟦\d*⟧")
 
 
 class CompressorReply(EntryReply):
