@@ -269,12 +269,12 @@ class _Notes:
         named = next((pin for pin in self._pins if pin.id == change.rule_id), None)
         said = f"{quote.sentence} {change.text or ''}"
         is_related = named is not None and is_about(said, named)
-        if not is_related and reading.is_half_sure and not self._loosens(quote, reading):
+        if not is_related and reading.is_sure and not self._loosens(quote, reading):
             # Another matter than the rule's: an addition, never a change of it.
             self._bind(quote)
             return
-        is_meant = is_related or (named is not None and self._trust is Trust.BELIEVED)
-        pin = named if is_meant else meant(quote.text, self._pins)
+        is_believed = self._trust is Trust.BELIEVED and not reading.is_half_sure
+        pin = named if is_related or is_believed else meant(quote.text, self._pins)
         if pin is None:
             self._unkept.append(Unkept(quote.text, WhyUnkept.NO_RULE))
             return
