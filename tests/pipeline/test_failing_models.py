@@ -133,7 +133,7 @@ async def test_a_rule_over_the_budget_is_said_not_kept_and_none_is_dropped() -> 
         "audit, archive, warehouse and reporting databases without written approval of the owner."
     )
     report = await talk.say(f"Rule: {rule}")
-    assert "Not kept, as the rules have no room left: 'Never delete any backup" in report.answer
+    assert "no room left: 'Never delete any backup" in report.answer
     assert "ACC_ACE_LIMITS__CONSTRAINTS_TOKENS" in report.answer
     assert await talk.constraints() == [BAN]
 

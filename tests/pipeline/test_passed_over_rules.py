@@ -149,3 +149,31 @@ async def test_a_rule_in_force_that_is_said_again_adds_nothing(
 async def test_what_is_no_rule_is_neither_kept_nor_mentioned(text: str) -> None:
     state, notes = await said(text)
     assert (texts(state), state.questions, notes) == ([], [], "")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("The restart ban is lifted.", "lifted nothing, as no rule is in force"),
+        ("返金の上限は撤廃します。", "有効なルールがないため"),
+    ],
+)
+async def test_the_end_of_a_rule_that_nobody_set_is_said_to_lift_nothing(
+    words: str, told: str
+) -> None:
+    state, notes = await said(words, reply=SILENT)
+    assert (state.pins, state.questions) == ([], [])
+    assert told in notes
+
+
+@pytest.mark.parametrize(
+    "rule", ["Starte db-01 niemals neu.", "Никогда не перезапускай db-01.", "不要重启db-01。"]
+)
+async def test_a_rule_in_a_language_that_is_not_read_is_said_not_kept_unless_it_is_labelled(
+    rule: str,
+) -> None:
+    state, notes = await said(f"Hallo! {rule}", reply=SILENT)
+    assert texts(state) == []
+    assert "/rule" in notes
+    state, notes = await said(f"Rule: {rule}", reply=SILENT)
+    assert (texts(state), "/rule" in notes) == ([rule], False)

@@ -328,7 +328,7 @@ async def test_errors_say_what_is_wrong_and_change_nothing(http: httpx.AsyncClie
     await make(http, PEANUTS)
     unknown = await http.delete(f"{MONDAY}/rules/c-0042")
     assert (unknown.status_code, unknown.json()["code"]) == (404, "not_found")
-    assert "c-0042 (active: c-0001)" in unknown.json()["detail"]
+    assert "c-0042 is in force (active: c-0001)" in unknown.json()["detail"]
     over = await http.post(f"{MONDAY}/rules", json={"text": "Never do this. " * 250})
     assert (over.status_code, over.json()["code"]) == (422, "constraints_over_budget")
     always = {"text": "Never do this. " * 250, "scope": "user"}
@@ -360,7 +360,7 @@ async def test_a_rule_of_the_system_is_not_the_users_to_lift(place: Place) -> No
     async with client(app) as http:
         refused = await http.delete(f"{MONDAY}/rules/c-0001")
         assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
-        assert "system authority and stays" in refused.json()["detail"]
+        assert "has system authority" in refused.json()["detail"]
         assert await texts(http) == ["Be polite."]
     await app.state.acc_ace.close()
 

@@ -289,6 +289,12 @@ def test_a_rewording_of_a_rule_in_force_adds_nothing(rule: str, said: str) -> No
 
 
 @each_case
+def test_a_rule_that_differs_in_one_word_is_another_rule(first: str, second: str) -> None:
+    for change in (add(second), RuleChange(kind=ChangeKind.ADD, sentence=1)):
+        assert texts(say(started(first), second, change)) == [first, second]
+
+
+@each_case
 def test_what_loosens_by_its_form_waits_whatever_the_ccm_calls_it(said: str) -> None:
     result = say(CommittedState(), said, add(said))
     assert texts(result) == []

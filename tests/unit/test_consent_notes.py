@@ -46,6 +46,73 @@ def test_a_rule_that_the_user_labelled_is_shown_as_in_force(said: str) -> None:
     assert note == f"In force: c-0001 {BAN_EN}"
 
 
+@pytest.mark.parametrize(
+    ("rule", "lift", "small", "late", "known"),
+    [
+        (BAN_EN, LIFT, "Fine weather.", "yes q-0001", "q-0001"),
+        (BAN_JA, "営業時間内の再起動禁止を解除します。", "よい天気です。", "はい q-0001", "q-0001"),
+    ],
+)
+def test_a_consent_to_what_has_lapsed_is_told_that_it_changed_nothing(
+    rule: str, lift: str, small: str, late: str, known: str
+) -> None:
+    result = say(started(rule), lift, release(lift))
+    for _ in range(4):
+        result = reply(result, small)
+    for again in (late, f"drop {known}"):
+        result = reply(result, again)
+        (note,) = result.notes
+        assert known in note
+        assert texts(result) == [rule]
+
+
+@pytest.mark.parametrize(
+    ("said", "language"),
+    [("lift c-0009", "Nothing was changed"), ("c-0009 を解除", "何も変更していません")],
+)
+def test_a_command_about_no_rule_in_force_says_so_in_its_language(said: str, language: str) -> None:
+    result = say(started(BAN_EN), said)
+    (note,) = result.notes
+    assert (note.startswith(language), "c-0009" in note, "c-0001" in note) == (True, True, True)
+
+
+def test_a_command_about_what_the_system_set_says_that_it_is_not_the_users() -> None:
+    before = say(CommittedState(), f"Rule: {BAN_EN}", authority=Authority.SYSTEM).state
+    (note,) = say(before, "lift c-0001").notes
+    assert "c-0001 has system authority" in note
+
+
+PENDING = "Never refund more than 20 euros."
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "yes q-0001, yes q-0002",
+        "keep q-1 and drop q-2",
+        "yes q-0001\nyes q-0002",
+        "yes, lift the restart rule and restart db-01 now",
+        "はい q-0001、はい q-0002",
+    ],
+)
+def test_a_consent_beside_something_else_changes_nothing_and_the_way_is_shown(said: str) -> None:
+    more = "Refunds may be higher again."
+    asked = say(started(BAN_EN, PENDING), LIFT, release(LIFT)).state
+    asked = say(asked, more, release(more, "c-0002")).state
+    result = say(asked, said)
+    assert texts(result) == [BAN_EN, PENDING]
+    notes = "\n".join(result.notes)
+    assert "Nothing was changed" in notes or "何も変更していません" in notes
+    assert "lift c-0001" in notes or "c-0001 を解除" in notes
+
+
+def test_a_rule_that_is_lifted_as_its_question_lapses_is_said_once() -> None:
+    result = say(started(BAN_EN), LIFT, release(LIFT))
+    for _ in range(3):
+        result = reply(result, "It is a fine day.")
+    assert reply(result, "lift c-0001").notes == (f"Lifted: c-0001 {BAN_EN}",)
+
+
 def test_a_release_names_what_was_lifted() -> None:
     before = started(BAN_EN, BAN_JA)
     (english,) = say(before, "lift c-0001").notes

@@ -285,7 +285,7 @@ def test_a_consent_for_what_has_lapsed_changes_nothing_and_says_so() -> None:
     assert (texts(late), late.state.questions) == ([], [])
     said = "\n".join([*late.warnings, *late.notes])
     assert "q-0001" in said
-    assert "nothing was changed" in said
+    assert "Nothing was changed" in said
 
 
 @pytest.mark.parametrize("said", ["yes q-0001", "no q-0001"])

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from acc_ace.container import Container
 from acc_ace.core.gates.ccs_budget import rule_1_bounded
+from acc_ace.core.gates.consent_notes import no_change_notes
 from acc_ace.core.gates.constraints import (
     ConstraintSet,
     forget_rules,
@@ -81,7 +82,7 @@ class RuleService:
 
         def change(rules: ConstraintSet) -> None:
             make_rule(rules, text, text, Authority.USER, scope)
-            _raise(rules.warnings, ForbiddenError)
+            _raise(no_change_notes(rules), ForbiddenError)
             pin = rules.find(rules.active(text))
             if pin is None:
                 raise InputError("the rule has no words; write what must hold")
@@ -125,7 +126,7 @@ class RuleService:
         def change(rules: ConstraintSet) -> None:
             pin = rules.find(rule_id)
             forget_rules(rules, [rule_id], f"/forget {rule_id}", Authority.USER)
-            _raise(rules.warnings, ForbiddenError if pin else NotFoundError)
+            _raise(no_change_notes(rules), ForbiddenError if pin else NotFoundError)
             released.extend([pin] if pin else [])
 
         await self._change(key, change)
@@ -141,7 +142,7 @@ class RuleService:
         def change(rules: ConstraintSet) -> None:
             is_open = any(question.id == question_id for question in rules.questions)
             settle_question(rules, question_id, yes=yes, authority=Authority.USER)
-            _raise(rules.warnings, ForbiddenError if is_open else NotFoundError)
+            _raise(no_change_notes(rules), ForbiddenError if is_open else NotFoundError)
 
         return await self._change(key, change)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from acc_ace.core.gates.ccs_budget import fit_fields, fit_text, over_budget, rule_1_bounded
-from acc_ace.core.gates.consent_notes import consent_notes
+from acc_ace.core.gates.consent_notes import consent_notes, no_change_notes
 from acc_ace.core.gates.constraints import rule_2_constraints_survive
 from acc_ace.core.gates.goal import rule_3_goal_survives
 from acc_ace.core.gates.grounding import obey
@@ -121,7 +121,7 @@ def commit(
         released=rules.released,
         repairs=[*rules.repairs, *goal.repairs, *repairs, *fitted.repairs],
     )
-    warnings = (*rules.warnings, *((KEPT_MARK,) if usable is None else ()))
+    warnings = (*no_change_notes(rules), *((KEPT_MARK,) if usable is None else ()))
     notes = consent_notes(rules, turn_input.text)
     return GateResult(state, diff, warnings, kept=usable is None, notes=notes)
 

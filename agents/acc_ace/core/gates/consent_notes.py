@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
-from acc_ace.core.gates.constraints import ConstraintSet
+from acc_ace.core.gates.constraints import ConstraintSet, WhyNoChange
 from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin, OpenQuestion
 from acc_ace.core.schemas.user_words import Unkept, WhyUnkept
 from acc_ace.core.text.normalize import language_of, one_line
@@ -75,22 +75,25 @@ _UNKEPT: Final[dict[Language, dict[WhyUnkept, str]]] = {
     "en": {
         WhyUnkept.UNSURE: "Not taken as a standing rule: '{words}'. To keep it, send only: "
         "/rule {words}",
-        WhyUnkept.NO_ROOM: "Not kept, as the rules have no room left: '{words}'. Lift one "
-        "(/rules), or raise ACC_ACE_LIMITS__CONSTRAINTS_TOKENS",
+        WhyUnkept.NO_ROOM: "Not kept, as the rules or this message have no room left: '{words}'. "
+        "Send it alone and shorter, lift one (/rules), or raise "
+        "ACC_ACE_LIMITS__CONSTRAINTS_TOKENS",
         WhyUnkept.UNREADABLE: "Not kept: '{words}'. To keep it as a rule, send only: /rule {words}",
         WhyUnkept.NO_WORDING: "{rule_id} stays as it is: '{words}'. To lift or change it, send "
         "only: lift {rule_id}, or: change {rule_id} to: …",
         WhyUnkept.NO_RULE: "'{words}' lifted nothing (in force: {active}). To lift a rule, send "
         "only: lift {example}",
+        WhyUnkept.LANGUAGE: "Nothing of this message is kept as a rule ('{words}' …): its language "
+        "is not one in which rules are told. To keep a sentence, send only: /rule and the sentence",
         WhyUnkept.OTHERS: "Not taken over, as these are others' words: '{words}'. To keep it as "
         "a rule, send only: /rule {words}",
     },
     "ja": {
         WhyUnkept.UNSURE: "ルールにはしていません：「{words}」。残すには次だけを送ってください："
         "/rule {words}",
-        WhyUnkept.NO_ROOM: "ルールの枠に空きがないため残していません：「{words}」。どれかを解"
-        "除するか"
-        "（/rules）、ACC_ACE_LIMITS__CONSTRAINTS_TOKENS を上げてください",
+        WhyUnkept.NO_ROOM: "ルールの枠か、1 件のメッセージの枠に空きがないため残していません："
+        "「{words}」。短くして単独で送るか、どれかを解除するか（/rules）、"
+        "ACC_ACE_LIMITS__CONSTRAINTS_TOKENS を上げてください",
         WhyUnkept.UNREADABLE: "残していません：「{words}」。ルールとして残すには次だけを送って"
         "ください："
         "/rule {words}",
@@ -99,10 +102,38 @@ _UNKEPT: Final[dict[Language, dict[WhyUnkept, str]]] = {
         WhyUnkept.NO_RULE: "「{words}」では何も解除していません（有効：{active}）。解除するに"
         "は次だけを"
         "送ってください：{example} を解除",
+        WhyUnkept.LANGUAGE: "このメッセージからはルールを残していません（「{words}」…）。ルールを"
+        "読み取れる言語ではないためです。残すには「/rule 」と残したい文だけを送ってください",
         WhyUnkept.OTHERS: "ほかの人の言葉なので取り入れていません：「{words}」。ルールとして残"
         "すには"
         "次だけを送ってください：/rule {words}",
     },
+}
+_NONE_TO_LIFT = {
+    "en": "'{words}' lifted nothing, as no rule is in force. To keep it as a rule, send only: "
+    "/rule {words}",
+    "ja": "有効なルールがないため「{words}」では何も解除していません。ルールとして残すには次だけを"
+    "送ってください：/rule {words}",
+}
+_NO_CHANGE: Final[dict[Language, dict[WhyNoChange, str]]] = {
+    "en": {
+        WhyNoChange.NO_RULE: "Nothing was changed: no rule {id} is in force (active: {active})",
+        WhyNoChange.NO_QUESTION: "Nothing was changed: {id} is not open: answered, or lapsed",
+        WhyNoChange.SYSTEM: "Nothing was changed: {id} has system authority and is not "
+        "yours to lift or change",
+    },
+    "ja": {
+        WhyNoChange.NO_RULE: "何も変更していません：{id} という有効なルールはありません（有効："
+        "{active}）",
+        WhyNoChange.NO_QUESTION: "何も変更していません：{id} は回答済みか、もう確認待ちではあり"
+        "ません",
+        WhyNoChange.SYSTEM: "何も変更していません：{id} は利用者が解除や変更をできるルールでは"
+        "ありません",
+    },
+}
+_PART = {
+    "en": "Nothing was changed: a consent is a message of its own, and for one change.",
+    "ja": "何も変更していません。同意は 1 件ずつ、それだけのメッセージで送ってください。",
 }
 _LATE = {
     "en": "Also from your earlier message that got no answer:",
@@ -138,8 +169,16 @@ def consent_notes(rules: ConstraintSet, text: str) -> tuple[str, ...]:
     asked = rules.asked_now()
     waiting = [each for each in rules.questions if each in asked or each in rules.answered]
     lines += [_BARE[language]] if rules.is_bare_reply and waiting else []
+    lines += [_PART[language]] if rules.is_part_consent and waiting else []
     lines += [question_text(question, rules.pins, language) for question in waiting]
     return tuple(lines)
+
+
+def no_change_notes(rules: ConstraintSet, language: Language = "en") -> list[str]:
+    """Why a command changed nothing."""
+    active = _active(rules)
+    untouched = rules.no_changes
+    return [_NO_CHANGE[language][why].format(id=each, active=active) for each, why in untouched]
 
 
 def _changes(rules: ConstraintSet, language: Language) -> Iterator[str]:
@@ -170,20 +209,24 @@ def _added(rules: ConstraintSet, language: Language) -> Iterator[str]:
 def _settled(rules: ConstraintSet, language: Language) -> Iterator[str]:
     for question in rules.refused:
         yield _REFUSED[language].format(id=question.rule_id or question.id)
+    yield from no_change_notes(rules, language)
     for question in rules.lapsed:
         words = clip_tokens(question.quote, _SHOWN_TOKENS)
         yield _LAPSED[language].format(id=question.id, words=words)
 
 
 def _unkept(unkept: Unkept, rules: ConstraintSet, language: Language) -> str:
+    form = _UNKEPT[language][unkept.why]
+    if unkept.why is WhyUnkept.NO_RULE and not rules.pins:
+        form = _NONE_TO_LIFT[language]
+    example = rules.pins[0].id if rules.pins else ""
+    words, active = one_line(unkept.words), _active(rules)
+    return form.format(words=words, rule_id=unkept.rule_id, example=example, active=active)
+
+
+def _active(rules: ConstraintSet) -> str:
     ids = [pin.id for pin in rules.pins]
-    active = ", ".join(ids[:_MOST_LISTED]) + (", …" if len(ids) > _MOST_LISTED else "")
-    return _UNKEPT[language][unkept.why].format(
-        words=one_line(unkept.words),
-        rule_id=unkept.rule_id,
-        example=ids[0] if ids else "c-0001",
-        active=active or "-",
-    )
+    return (", ".join(ids[:_MOST_LISTED]) or "-") + (", …" if len(ids) > _MOST_LISTED else "")
 
 
 def invites_reply(answer: str) -> bool:

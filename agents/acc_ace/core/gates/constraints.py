@@ -7,6 +7,8 @@ the gate knows: `core.text.rules` reads x_t.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple
 
 from acc_ace.core.gates.commands import (
     Amend,
@@ -49,6 +51,24 @@ _DETAIL_TOKENS = 32
 _PREFIX = {RuleScope.SESSION: "c", RuleScope.USER: "u"}
 
 
+class WhyNoChange(StrEnum):
+    """Why a command changed nothing."""
+
+    NO_RULE = "no_rule"
+    """No such rule is in force."""
+    NO_QUESTION = "no_question"
+    """The question was answered, or has lapsed."""
+    SYSTEM = "system"
+    """The rule is of higher authority."""
+
+
+class NoChange(NamedTuple):
+    """The rule or question of a command that changed nothing."""
+
+    id: str
+    why: WhyNoChange
+
+
 @dataclass
 class ConstraintSet:
     """Unit of work on the constraints and open questions of one turn."""
@@ -62,7 +82,7 @@ class ConstraintSet:
     added: list[ConstraintPin] = field(default_factory=list)
     released: list[Release] = field(default_factory=list)
     repairs: list[Repair] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    no_changes: list[NoChange] = field(default_factory=list)
     unkept: list[Unkept] = field(default_factory=list)
     """Words of x_t that may be rules and are neither in force nor waiting."""
     again: list[ConstraintPin] = field(default_factory=list)
@@ -74,6 +94,8 @@ class ConstraintSet:
     """Questions that x_t seems to answer and does not settle."""
     is_bare_reply: bool = False
     """Whether x_t only says yes or no, which settles and states nothing."""
+    is_part_consent: bool = False
+    """Whether some of x_t answers an open question, which settles nothing."""
     is_command: bool = False
     """Whether x_t as a whole is a command or a consent, so that proposals are ignored."""
     heard_late: bool = False
@@ -134,6 +156,7 @@ class ConstraintSet:
         line = one_line(quote[:_QUOTE_CHARS])
         self.released.append(Release(id=pin.id, text=pin.text, quote=line, replaced_by=replaced_by))
         self.questions = [question for question in self.questions if question.rule_id != pin.id]
+        self.lapsed = [question for question in self.lapsed if question.rule_id != pin.id]
 
     def ask(
         self,
@@ -238,6 +261,7 @@ def rule_2_constraints_survive(
             settle_question(rules, question_id, yes=yes, authority=turn_input.authority)
         case None:
             rules.is_bare_reply = words.is_bare_reply
+            rules.is_part_consent = words.is_part_consent
             rules.answered = [each for each in rules.questions if each.id in words.answered]
             if not rules.is_bare_reply:
                 # A bare yes is no rule, whatever the CCM makes of it.
@@ -276,7 +300,7 @@ def forget_rules(
     for rule_id in rule_ids:
         pin = rules.find(rule_id)
         if pin is None:
-            rules.warnings.append(_unknown(rules, rule_id))
+            rules.no_changes.append(NoChange(rule_id, WhyNoChange.NO_RULE))
         elif _may_change(rules, pin, authority):
             rules.release(pin, quote)
 
@@ -287,7 +311,7 @@ def amend_rule(
     """Replace a rule by a new one; warn if it is not active or may not be changed."""
     pin = rules.find(rule_id)
     if pin is None:
-        rules.warnings.append(_unknown(rules, rule_id))
+        rules.no_changes.append(NoChange(rule_id, WhyNoChange.NO_RULE))
     elif same_wording(text) != same_wording(pin.text) and _may_change(rules, pin, authority):
         successor = rules.pin(text, quote, authority, scope=pin.scope) or rules.active(text)
         if successor is not None:
@@ -300,10 +324,7 @@ def settle_question(
     """Apply or drop an open question; warn if it is no longer open."""
     question = next((each for each in rules.questions if each.id == question_id), None)
     if question is None:
-        rules.warnings.append(
-            f"question {question_id} is not open: it was answered, or lapsed after "
-            f"{QUESTION_TURNS} turns; nothing was changed"
-        )
+        rules.no_changes.append(NoChange(question_id, WhyNoChange.NO_QUESTION))
         return
     rules.questions.remove(question)
     if not yes:
@@ -375,10 +396,7 @@ def _ask_to_loosen(rules: ConstraintSet, loosening: Loosening) -> None:
 def _may_change(rules: ConstraintSet, pin: ConstraintPin, authority: Authority) -> bool:
     if authority.rank >= pin.authority.rank:
         return True
-    rules.warnings.append(
-        f"{pin.id} was set with {pin.authority.value} authority and stays active; "
-        f"{authority.value} input cannot change it"
-    )
+    rules.no_changes.append(NoChange(pin.id, WhyNoChange.SYSTEM))
     return False
 
 
@@ -396,8 +414,3 @@ def _note_restored(rules: ConstraintSet, written: Sequence[str]) -> None:
 def _repair(reason: str, text: str) -> Repair:
     detail = clip_tokens(one_line(text[:_QUOTE_CHARS]), _DETAIL_TOKENS)
     return Repair(field="constraints", reason=reason, detail=detail)
-
-
-def _unknown(rules: ConstraintSet, rule_id: str) -> str:
-    active = ", ".join(pin.id for pin in rules.pins[:8]) or "none"
-    return f"no active rule has the id {rule_id} (active: {active}); nothing was changed for it"

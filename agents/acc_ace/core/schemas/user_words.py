@@ -39,6 +39,8 @@ class WhyUnkept(StrEnum):
     """They change a rule, and the new wording is missing."""
     NO_RULE = "no_rule"
     """They end or change a rule that is not in force."""
+    LANGUAGE = "language"
+    """They, or others of the message, may be a rule in a language that nobody here reads."""
     OTHERS = "others"
     """They are somebody else's."""
 
@@ -75,5 +77,7 @@ class UserWords(NamedTuple):
     """The open questions that it seems to answer and does not settle."""
     is_bare_reply: bool = False
     """Whether it only says yes or no, and not to what: it settles and states nothing."""
+    is_part_consent: bool = False
+    """Whether some of it is an answer to an open question, which settles nothing."""
     before: "UserWords | None" = None
     """The same of the user's messages before x_t that got no answer, if there are any."""

@@ -56,6 +56,8 @@ big large
 buy purchase
 obtain acquire
 reply respond answer
+euro eur
+dollar usd
 change modify alter
 retrieve fetch
 construct build

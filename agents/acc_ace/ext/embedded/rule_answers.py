@@ -54,7 +54,7 @@ def answer_command(situation: PromptContext) -> RuleAnswer | None:
     command = parse_command(situation.text)
     if command is None:
         return None
-    if isinstance(command, AnswerQuestion):
+    if isinstance(command, AnswerQuestion) and not situation.warnings:
         return RuleAnswer(
             (say("ok", situation.language),), "the user answered a question about rules"
         )

@@ -13,6 +13,8 @@ from acc_ace.core.text.similarity import content_words
 from acc_ace.core.text.topic_words import topic_words
 
 _MOST_CHARS = 200
+MOST_ANSWERED = 2 * _MOST_CHARS
+"""Characters of a message in which an answer is looked for."""
 _SHORT = 24
 """Characters of a message that may be an answer, whatever its words are."""
 _YES = (
@@ -142,19 +144,24 @@ def seems_to_answer(text: str, question: OpenQuestion, rule: str) -> bool:
     is_short = 0 < len(text.strip()) <= _SHORT and not text.rstrip().endswith(("?", "？"))
     if is_short or bare_reply(text) is not None:
         return True
-    folded = normalise(text[: 2 * _MOST_CHARS])
+    folded = normalise(text[:MOST_ANSWERED])
     if len(text) > _MOST_CHARS:
         return False
-    if question.id in folded or _NUMBERED.search(folded):
+    if names_question(folded):
         return True
     topic = content_words(" ".join([rule, *question.texts]))
     is_about = _CHANGES[question.kind].search(folded) and content_words(folded) & topic
     return _AFFIRMS.search(folded) is not None or bool(is_about)
 
 
+def names_question(text: str) -> bool:
+    """Whether words give the number of a question: 'q-0002', 'q-2'."""
+    return _NUMBERED.search(normalise(text)) is not None
+
+
 def bare_reply(text: str) -> bool | None:
     """True or False for a whole message that only says yes or no, and not to what; else None."""
-    folded = _DECORATION.sub(" ", normalise(text[: 2 * _MOST_CHARS])).strip()
+    folded = _DECORATION.sub(" ", normalise(text[:MOST_ANSWERED])).strip()
     if _BARE_NO.fullmatch(folded):
         return False
     return True if _BARE_YES.fullmatch(folded) else None
@@ -162,7 +169,7 @@ def bare_reply(text: str) -> bool | None:
 
 def plain_answer(text: str) -> bool | None:
     """As `bare_reply`, for a question about an act: only yes and no, no 'fine' or 'please'."""
-    folded = normalise(text[: 2 * _MOST_CHARS]).strip(" .!。！")
+    folded = normalise(text[:MOST_ANSWERED]).strip(" .!。！")
     if _PLAIN_NO.fullmatch(folded):
         return False
     return True if _PLAIN_YES.fullmatch(folded) else None

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from acc_ace.core.schemas.user_words import OwnQuote
+from acc_ace.core.text.lexicon_en import word_class
 from acc_ace.core.text.normalize import MAX_ANALYSED, NUMBER_WORDS, has_words
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, words_of
 from acc_ace.core.text.polarity import negated
 from acc_ace.core.text.rules.quoted_spans import lines_of_speaker
 from acc_ace.core.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
 from acc_ace.core.text.similarity import content_words
 
-_DIGITS = lazy_pattern(r"\d+")
 _RULE_LABEL = lazy_pattern(
     r"^\s*(?:[-*•・]\s*|\d{1,3}[.)]\s*)?(?:(?:new |my |our )?(?:rule|constraint)s?"
     r"(?: \d{1,3})?|(?:新しい)?(?:ルール|制約|規則|決まり)\s*\d{0,3}"
@@ -168,22 +168,38 @@ def _contained(one: frozenset[str], other: frozenset[str]) -> float:
     return both / min(len(one), len(other)) if both > 1 else 0.0
 
 
-def _facts(text: str) -> tuple[list[str], bool]:
-    """The numbers of a text, and whether it denies."""
-    words = (str(NUMBER_WORDS[word]) for word in _LETTERS.findall(text) if word in NUMBER_WORDS)
-    return sorted([*_DIGITS.findall(text), *words]), negated(text)
+def _facts(text: str) -> tuple[list[str], bool, frozenset[tuple[str, str]]]:
+    """The numbers of a text, whether it denies, and what turns its meaning round."""
+    words = (str(NUMBER_WORDS.get(word, word)) for word in _WORD.findall(text.lower()))
+    turns = _TURNS.finditer(unicodedata.normalize("NFKC", text))
+    kinds = ((str(turn.lastgroup), turn["source"] or turn["letter"] or "") for turn in turns)
+    return sorted(filter(str.isdigit, words)), negated(text), frozenset(kinds)
 
 
-_LETTERS = lazy_pattern(r"[a-z]+")
-_MOSTLY = 0.75
-"""Share of the fewer content words that a rewording has in common with the rule."""
+_WORD = lazy_pattern(r"\d+|[a-z]+")
+_TURNS = lazy_pattern(
+    r"(?P<less>\b(?i:less|fewer|under|below|least|shorter)\b|以下|未満|以内|より(?:短|少|小))"
+    r"|(?P<before>\b(?i:before|until|till)\b|前|まで)|(?P<after>\b(?i:after|since|past)\b|後)"
+    r"|(?P<without>\b(?i:without)\b|なしに|なしで|なく|ずに)|(?P<only>\b(?i:only)\b|だけ|のみ)"
+    r"|(?P<but>\b(?i:except|unless|apart)\b|以外|除)|(?P<outside>\b(?i:outside)\b|外)"
+    r"|\b(?i:from) (?:(?:the|an?) )?(?P<source>[\w-]+)"
+    r"|(?<![A-Za-z])(?P<letter>[A-Z])(?![A-Za-z'’]| [a-z])"
+)
+"""What turns the meaning of the same words round; a letter that is a name."""
+_SAID_AGAIN = words_of(
+    """tell say remember remind repeat mention ever allow permit forbid forbidden prohibit ban abov
+    exceed 禁止 厳禁 常 必 絶対 願 言 超 繰 返 念"""
+)
+"""Content words with which a rule is said to be one, not what it is."""
 
 
 def is_rewording(text: str, other: str) -> bool:
-    """Whether two texts say the same in other words, of the same numbers and polarity."""
-    one, two = content_words(text), content_words(other)
-    alike = _common(one, two) >= _SAME or _contained(one, two) >= _MOSTLY
-    return alike and _facts(text) == _facts(other)
+    """Whether a text demands what another does: the same but for order, synonyms and such words.
+
+    One other word is another rule; to take it for the same would lose it.
+    """
+    one, two = ({word_class(word) for word in content_words(each)} for each in (text, other))
+    return not (one ^ two) - _SAID_AGAIN and _facts(text) == _facts(other)
 
 
 @remembered

@@ -21,12 +21,26 @@ from acc_ace.core.schemas.user_words import Loosening, OwnQuote, Unkept, UserWor
 from acc_ace.core.text.normalize import normalise, same_wording
 from acc_ace.core.text.patterns import any_of
 from acc_ace.core.text.reply_reading import read_reply
-from acc_ace.core.text.rules.consent import bare_reply, consents, seems_to_answer
+from acc_ace.core.text.rules.consent import (
+    MOST_ANSWERED,
+    bare_reply,
+    consents,
+    names_question,
+    seems_to_answer,
+)
 from acc_ace.core.text.rules.contradiction import against
 from acc_ace.core.text.rules.corrections import is_correction
-from acc_ace.core.text.rules.mentions import goal_in, is_about, meant, readings, seems_to_loosen
+from acc_ace.core.text.rules.mentions import (
+    goal_in,
+    is_about,
+    meant,
+    names_a_rule,
+    readings,
+    seems_to_loosen,
+)
 from acc_ace.core.text.rules.own_words import OwnWords, is_rewording, own_words
 from acc_ace.core.text.rules.reader import SentenceReading, knows, read_sentence
+from acc_ace.core.text.sentences import split_clauses, split_sentences
 from acc_ace.core.text.similarity import content_words
 
 _NOT_COPIED = "it names no sentence of the user's own; give the number of the sentence"
@@ -91,9 +105,8 @@ def read_user_words(
         return UserWords(against)
     trust = Trust.ABSENT if reply is None or reply.rule_changes is None else trust
     own = own_words(x_t.text)
-    words = _Notes(own, pins, trust).read(
-        _proposals(reply, own, pins), reply.unreadable if reply else ()
-    )
+    unreadable = reply.unreadable if reply else ()
+    words = _Notes(own, pins, trust).read(_proposals(reply, own, pins), unreadable)
     if words.goal is None and trust is Trust.ABSENT and not has_goal:
         words = words._replace(goal=goal_in(x_t.text))
     words = _with_consent(words, x_t.text, pins, questions)
@@ -115,14 +128,28 @@ def _with_consent(
     words: UserWords, text: str, pins: Sequence[ConstraintPin], questions: Sequence[OpenQuestion]
 ) -> UserWords:
     """Besides, what x_t as a whole says to the open questions."""
+    is_bare = bare_reply(text) is not None
+    if not questions:
+        return words._replace(is_bare_reply=is_bare)
     rules = {pin.id: pin.text for pin in pins}
     about = [(each, rules.get(each.rule_id or "", "")) for each in questions]
-    answered = tuple(each.id for each, rule in about if seems_to_answer(text, each, rule))
     consent = None
     if len(about) == 1 and (yes := consents(text, *about[0])) is not None:
         consent = (questions[0].id, yes)
-    is_bare = bare_reply(text) is not None
-    return words._replace(consent=consent, answered=answered, is_bare_reply=is_bare)
+    sentences = split_sentences(text[:MOST_ANSWERED])
+    parts = [*sentences, *(part for each in sentences for part in split_clauses(each))]
+    answers = [
+        part
+        for part in parts
+        if names_question(part) or any(consents(part, *each) is not None for each in about)
+    ]
+    return words._replace(
+        consent=consent,
+        answered=tuple(each.id for each, rule in about if seems_to_answer(text, each, rule)),
+        is_bare_reply=is_bare,
+        is_part_consent=consent is None and bool(answers),
+        unkept=tuple(each for each in words.unkept if each.words not in answers),
+    )
 
 
 def _proposals(
@@ -197,8 +224,8 @@ class _Notes:
     def _read_the_rest(self) -> None:
         """What the CCM passed over, as far as the reader is sure of it."""
         if self._trust is not Trust.BELIEVED and not knows(self.own.message):
-            text = self.own.sentences[0].text if self.own.sentences else ""
-            self._unkept += [Unkept(text, WhyUnkept.UNSURE)] if text else []
+            rest = [each.text for each in self.own.sentences if not self._is_settled(each.text)]
+            self._unkept += [Unkept(text, WhyUnkept.LANGUAGE) for text in rest[:1]]
             return
         for sentence in self.own.sentences:
             if not self._is_settled(sentence.text):
@@ -225,7 +252,9 @@ class _Notes:
         alone = self._trust is not Trust.BELIEVED
         if seems_to_loosen(quote.text, reading):
             pin = meant(quote.text, self._pins)
-            if alone:
+            if alone and pin is None and names_a_rule(quote.text):
+                self._unkept.append(Unkept(quote.text, WhyUnkept.NO_RULE))
+            elif alone:
                 kind = ChangeKind.PERMIT if pin is None else ChangeKind.RELEASE
                 self._loosening.append(Loosening(kind, quote, pin.id if pin else None))
             elif pin is not None:
