@@ -146,6 +146,18 @@ async def test_the_second_option_is_resolved_and_checked() -> None:
     assert BAN in second
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Parking bay number 4 is taken.",
+        "Her bike is the blue one, number 7.",
+        "案3は先週の会議で却下されました。",
+    ],
+)
+async def test_a_statement_with_a_number_is_noted_and_no_choice(said: str) -> None:
+    assert said in await answer(said, state())
+
+
 async def test_an_option_that_was_never_offered_is_said_to_be_missing() -> None:
     assert "no list" in await answer("Do the second option.", state())
 

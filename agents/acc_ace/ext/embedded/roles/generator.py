@@ -7,10 +7,12 @@ before all requests of x_t.
 import re
 from collections.abc import Callable, Iterable
 
+from acc_ace.core.gates.commands import parse_command
 from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.rules.corrections import is_correction
 from acc_ace.core.text.sentences import split_sentences
+from acc_ace.core.text.similarity import content_words
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.embedded.extractive_qa import (
     answer_by_goal,
@@ -46,6 +48,7 @@ from acc_ace.ext.embedded.tool_use import SEARCH, answer_from, asked_call, looku
 _LABEL_TURNS = 1
 """Turns at the start of a session whose answers have the label."""
 
+_WORDS_OF_A_CHOICE = 3
 _NOTE_TOKENS = 120
 """Maximum tokens of a warning in an answer."""
 
@@ -91,8 +94,10 @@ def _output(situation: PromptContext, reply: RuleAnswer) -> GeneratorOutput:
 
 
 def _notes(situation: PromptContext) -> Iterable[str]:
-    for warning in situation.warnings[:2]:
-        yield say("warning", situation.language, what=clip_tokens(warning, _NOTE_TOKENS))
+    # What a command did not change is said below the answer.
+    if situation.warnings and parse_command(situation.text) is None:
+        for warning in situation.warnings[:2]:
+            yield say("warning", situation.language, what=clip_tokens(warning, _NOTE_TOKENS))
 
 
 def _tool(situation: PromptContext) -> RuleAnswer | Call | None:
@@ -230,6 +235,9 @@ def resolve_option(situation: PromptContext) -> RuleAnswer | None:
         return None
     option = pick(situation.options, number)
     if option is None:
+        asks = questions(situation.text) or orders(situation.text) or situation.options
+        if not asks and len(content_words(situation.text)) > _WORDS_OF_A_CHOICE:
+            return None  # "Room number 5 is free."
         return RuleAnswer((say("no_option", situation.language),), "no such option on offer")
     lines = [situation.chosen_line(number, option), say("allowed", situation.language)]
     lines += quoted_lines(related_facts(situation, option, limit=1))
