@@ -177,3 +177,14 @@ async def test_a_rule_in_a_language_that_is_not_read_is_said_not_kept_unless_it_
     assert "/rule" in notes
     state, notes = await said(f"Rule: {rule}", reply=SILENT)
     assert (texts(state), "/rule" in notes) == ([rule], False)
+
+
+async def test_every_rule_of_a_long_paste_is_in_force_or_counted_as_not_kept() -> None:
+    rules = [f"Never open door {n}." for n in range(900)]
+    state, notes = await said(f"Rule: {BAN}", "\n".join(rules), reply=SILENT)
+    lines = notes.splitlines()
+    shown = sum("no room left" in line for line in lines)
+    more = int("".join(filter(str.isdigit, next(x for x in lines if "more sentences" in x))))
+    assert texts(state)[0] == BAN
+    assert len(state.pins) >= 20
+    assert len(state.pins) - 1 + shown + more == len(rules)

@@ -7,7 +7,6 @@ import pytest
 
 from acc_ace.core.gates.commit_gate import GateResult
 from acc_ace.core.gates.constraints import MOST_QUESTIONS, QUESTION_TURNS
-from acc_ace.errors import ConstraintBudgetError
 from schemas.commit import ChangeKind, CommittedState, RuleChange
 from schemas.limits import Limits
 from tests.fakes.tables import each_case
@@ -328,14 +327,15 @@ def test_a_lifted_rule_takes_its_questions_along() -> None:
     assert [question.rule_id for question in result.state.questions] == ["c-0002"]
 
 
-def test_a_consent_that_overflows_the_budget_fails_loudly_and_loses_nothing() -> None:
+def test_a_consent_that_overflows_the_budget_is_said_not_kept_and_loses_nothing() -> None:
     limits = Limits(constraints_tokens=32)
     permission = "Refunds of orders from Osaka below 20 euros need no approval from Mika."
     before = say(CommittedState(), f"Rule: {BAN_EN}", limits=limits).state
     question = say(before, permission, permit(permission), limits=limits)
     assert texts(question) == [BAN_EN]
-    with pytest.raises(ConstraintBudgetError, match="nothing was committed"):
-        say(question.state, "keep q-1", limits=limits)
+    result = say(question.state, "keep q-1", limits=limits)
+    assert "no room left" in result.notes[0]
+    assert (texts(result), len(result.state.questions)) == ([BAN_EN], 1)
 
 
 def test_questions_survive_the_state_that_is_stored() -> None:

@@ -82,7 +82,7 @@ def test_beside_an_attachment_nothing_is_a_command(said: str) -> None:
     assert result.state.pins == before.pins
 
 
-@pytest.mark.parametrize("text", ["/forget c-0001" + ", c-0001" * 600, "/rule " + "x" * 4_000])
+@pytest.mark.parametrize("text", ["/forget c-0001" + ", c-0001" * 600, "lift " + "c-0001 " * 600])
 def test_a_message_that_is_too_long_is_no_command(text: str) -> None:
     assert len(text) > MAX_COMMAND_CHARS
     assert parse_command(text) is None
@@ -176,3 +176,11 @@ def test_a_rule_by_command_is_sure_and_keeps_its_condition() -> None:
 def test_commands_about_rules_leave_the_goal() -> None:
     before = started(BAN_EN, goal=GOAL)
     assert say(before, "/forget c-0001").state.goal_pin == before.goal_pin
+
+
+@pytest.mark.parametrize("said", ["LIFT c-0001", "please lift c-0001", "Ｃ-0001を解除"])
+def test_what_is_nearly_a_command_changes_nothing_and_shows_the_command(said: str) -> None:
+    before = started(BAN_EN)
+    result = say(before, said, release(said, None))
+    assert (result.state.pins, result.state.questions) == (before.pins, [])
+    assert "lift c-0001" in result.notes[0] or "c-0001 を解除" in result.notes[0]

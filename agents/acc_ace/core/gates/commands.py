@@ -98,11 +98,11 @@ def parse_command(text: str) -> Command | None:
 
     Without a slash only the first letter may be a capital: 'Release C-0001' is business.
     """
+    if (pin := _RULE.fullmatch(one_line(text))) and pin["text"].strip().lower() != "always":
+        return Pin(pin["text"].strip(), RuleScope.USER if pin["always"] else RuleScope.SESSION)
     if len(text) > MAX_COMMAND_CHARS:
         return None
     line = one_line(unicodedata.normalize("NFKC", text))
-    if (pin := _RULE.fullmatch(one_line(text))) and pin["text"].strip().lower() != "always":
-        return Pin(pin["text"].strip(), RuleScope.USER if pin["always"] else RuleScope.SESSION)
     if line.startswith("/"):
         line = line.lower()
     elif not _TICKET.match(line):

@@ -221,6 +221,8 @@ def _unkept(unkept: Unkept, rules: ConstraintSet, language: Language) -> str:
         form = _NONE_TO_LIFT[language]
     example = rules.pins[0].id if rules.pins else ""
     words, active = one_line(unkept.words), _active(rules)
+    if unkept.why is WhyUnkept.NO_ROOM:
+        words = clip_tokens(words, _SHOWN_TOKENS)
     return form.format(words=words, rule_id=unkept.rule_id, example=example, active=active)
 
 

@@ -6,6 +6,7 @@ the gate knows: `core.text.rules` reads x_t.
 """
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -36,7 +37,7 @@ from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 CONSTRAINT_RESTORED = "constraint_restored"
 NOT_OWN_WORDS = "not_own_words"
 MOST_BINDING = 400
-"""Maximum new rules and sentences not kept of one message that are looked at."""
+"""Maximum new rules of one message that are looked at; the others are not kept."""
 
 MOST_RULE_CHARS = 900
 """A longer sentence may have been cut, and half a rule is none; a command takes it whole."""
@@ -197,6 +198,11 @@ class ConstraintSet:
         ]
 
     @property
+    def tokens(self) -> int:
+        """What the active constraints need."""
+        return sum(estimate_tokens(pin.text) for pin in self.pins)
+
+    @property
     def shrinks(self) -> bool:
         """Whether the turn releases constraints and adds no more tokens than that frees."""
         freed = sum(estimate_tokens(release.text) for release in self.released)
@@ -250,6 +256,7 @@ def rule_2_constraints_survive(
     # Beside text of others, or in one of several parts, nothing is a command.
     command = None if turn_input.attachments else _command(rules, turn_input.text, words)
     rules.is_command = command is not None
+    before = deepcopy(rules) if command else rules
     match command:
         case Forget(rule_ids):
             forget_rules(rules, rule_ids, turn_input.text, turn_input.authority)
@@ -266,6 +273,9 @@ def rule_2_constraints_survive(
             if not rules.is_bare_reply:
                 # A bare yes is no rule, whatever the CCM makes of it.
                 _take_words(rules, words, turn_input.authority, budget=budget)
+    if command and rules.added and not rules.shrinks and rules.tokens > budget:
+        before.unkept.append(Unkept(rules.added[-1].text, WhyUnkept.NO_ROOM))
+        return before
     return rules
 
 
@@ -352,17 +362,16 @@ def _take_words(
     for loosening in words.loosening:
         _ask_to_loosen(rules, loosening)
     rules.again += [pin for pin in map(rules.find, words.again) if pin is not None]
-    rules.unkept += words.unkept[: MOST_BINDING - len(rules.unkept)]
+    rules.unkept += words.unkept
 
 
 def _pin_binding(
     rules: ConstraintSet, words: UserWords, authority: Authority, *, budget: int
 ) -> None:
     """Pin what fits, what the user calls a rule first, in the order said; the rest is not kept."""
-    quotes = [*words.rules, *words.binding][:MOST_BINDING]
-    free = budget - sum(estimate_tokens(pin.text) for pin in rules.pins)
-    left = min(free, budget // 2)
-    for quote in quotes:
+    quotes = [*words.rules, *words.binding]
+    left = min(budget - rules.tokens, budget // 2)
+    for quote in quotes[:MOST_BINDING]:
         cost = estimate_tokens(one_line(quote.text))
         if rules.active(one_line(quote.text)) is not None:
             continue
@@ -372,6 +381,7 @@ def _pin_binding(
             is_labelled = quote in words.rules
             rules.pin(quote.text, quote.sentence, authority, tentative=not is_labelled)
             left -= cost
+    rules.unkept += [Unkept(quote.text, WhyUnkept.NO_ROOM) for quote in quotes[MOST_BINDING:]]
 
 
 def _ask_to_loosen(rules: ConstraintSet, loosening: Loosening) -> None:

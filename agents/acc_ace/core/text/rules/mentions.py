@@ -17,6 +17,8 @@ _A_RULE: Final = any_of(
     r"ルール|制約|制限|決まり|禁止|規則|上限",
 )
 
+_RULE_ID: Final = any_of(r"\b[cu]-\d{4}")
+
 
 def readings(own: OwnWords) -> list[tuple[str, SentenceReading]]:
     """The own sentences of a message, each with what the reader makes of it."""
@@ -46,8 +48,9 @@ def loosening_in(text: str) -> list[OwnQuote]:
 
 
 def names_a_rule(text: str) -> bool:
-    """Whether a text speaks of a rule as such: 'the limit', 「禁止」."""
-    return _A_RULE.search(normalise(text)) is not None
+    """Whether a text speaks of a rule as such: 'the limit', 「禁止」, 'c-0004'."""
+    folded = normalise(text)
+    return (_A_RULE.search(folded) or _RULE_ID.search(folded)) is not None
 
 
 def seems_to_loosen(sentence: str, reading: SentenceReading) -> bool:
