@@ -71,6 +71,15 @@ async def test_words_that_a_proposal_points_at_are_taken_once(rule: str) -> None
     assert (texts(state), notes.count("\n")) == ([rule], 0)
 
 
+async def test_a_rule_and_a_permission_that_are_pointed_at_by_number_alone_are_both_read() -> None:
+    permission = "You may reorder toner on your own."
+    kinds = ["restriction", "loosening"]
+    changes = [{"sentence": at, "kind": kind} for at, kind in enumerate(kinds, start=1)]
+    state, notes = await said(f"{BAN} {permission}", reply={**MUTE, "rule_changes": changes})
+    assert texts(state) == [BAN]
+    assert permission in notes
+
+
 LOOSENING = pytest.mark.parametrize(
     "text",
     [

@@ -180,7 +180,8 @@ class _Notes:
 
     def read(self, changes: Sequence[RuleChange], unreadable: Sequence[str]) -> UserWords:
         """What was read, of the proposals first."""
-        permits = [change.quote for change in changes if change.kind is ChangeKind.PERMIT]
+        # One that points by number alone takes its sentence whole: no clause of it is left out.
+        permits = [each.quote for each in changes if each.kind is ChangeKind.PERMIT and each.quote]
         for change in changes:
             self._take(change, permits)
         for entry in unreadable:
