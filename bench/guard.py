@@ -30,7 +30,7 @@ from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import ActVerdict
 from acc_ace.ext.guard.calls import ActCall, Tool
-from acc_ace.ext.guard.tool_guard import ToolGuard
+from acc_ace.ext.guard.tool_guard import Act, ToolGuard
 from acc_ace.turn.turn_record import TurnRecord, TurnStart
 
 DATA: Final = Path(__file__).parents[1] / "tests" / "data" / "consent"
@@ -136,7 +136,8 @@ async def stopped(calls: list[Item], *, judged: bool) -> dict[str, str]:
                 conflict=item.conflict, rule_id=f"c-{item.rule or 0:04}" if item.conflict else None
             )
         record = TurnRecord(TurnStart(SessionKey("bench", "user", item.id)))
-        breach = await guard.find(item.call, item.tool, pins_of(item), record, at=item.now)
+        act = Act(item.call, item.tool, item.now)
+        breach = await guard.find(act, pins_of(item), record)
         found[item.id] = breach.rule_id if breach else ""
     await container.close()
     return found

@@ -16,6 +16,7 @@ from acc_ace.core.schemas.commit import (
     Repair,
     RuleChange,
     RuleScope,
+    ToolCheck,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "Repair",
     "RuleChange",
     "RuleScope",
+    "ToolCheck",
 ]

@@ -31,7 +31,7 @@ from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
-from acc_ace.core.schemas.commit import CommittedState, JournalEntry
+from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry
 from acc_ace.core.schemas.cost import SessionCost
 from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
@@ -39,6 +39,7 @@ from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.core.schemas.report import (
     CONFIRMATION,
     FeedbackReport,
+    ReportedCheck,
     TurnDone,
     TurnEvent,
     TurnReport,
@@ -108,6 +109,10 @@ class Conversation:
         """Lists and corrects the rules of a session for its owner, outside of a turn."""
         return self._rules
 
+    async def checks(self, pins: Sequence[ConstraintPin]) -> Mapping[str, list[ReportedCheck]]:
+        """What rules do at the tools of the app, in words, by the rule's id."""
+        return await self._taker.guard.checks(pins) if self._taker is not None else {}
+
     async def stream(
         self,
         key: SessionKey,
@@ -135,9 +140,9 @@ class Conversation:
         if not idempotency_key or await evidence.of_request(key, idempotency_key) is None:
             # The turn asks once more; but what it raises under ADK, ADK logs with a trace.
             await self._container.spending.require_room(key.tenant)
-        state = _state_of(authority, judgement)
         request = TurnOptions(idempotency_key=idempotency_key, input=turn_input)
-        events = self._events(key, request, input_content(turn_input), state)
+        content, state = input_content(turn_input), _state_of(authority, judgement)
+        events = self._events(key, request, content, state)
         async with aclosing(events):
             async for event in events:
                 yield event
@@ -192,9 +197,8 @@ class Conversation:
         self, key: SessionKey, *, limit: int = 50, before_version: int | None = None
     ) -> Sequence[JournalEntry]:
         """A page of the journal, newest first."""
-        return await self._container.journal.history(
-            key, limit=limit, before_version=before_version
-        )
+        journal = self._container.journal
+        return await journal.history(key, limit=limit, before_version=before_version)
 
     async def cost(self, key: SessionKey, *, limit: int = 50, before: int) -> SessionCost:
         """What a session cost, by stage and by turn, turns before `before`. Raises NotFoundError.
@@ -427,8 +431,7 @@ class Conversation:
 def _state_of(authority: Authority, judgement: Judgement | None) -> dict[str, Any]:
     """The caller's options for a turn, as keys of its state that last for the turn."""
     judged = {} if judgement is None else judgement.judgement()
-    values = {f"temp:{name}": value for name, value in judged.items()}
-    return {keys.INPUT_AUTHORITY: authority.value, **values}
+    return {keys.INPUT_AUTHORITY: authority.value} | {f"temp:{k}": v for k, v in judged.items()}
 
 
 _RUN_CONFIG = RunConfig(
@@ -442,7 +445,6 @@ _RESUME_CONFIG = RunConfig(streaming_mode=StreamingMode.SSE)
 
 
 def _confirmed(call_id: str, confirmed: bool) -> types.Part:
-    answer = types.FunctionResponse(
-        id=call_id, name=CONFIRMATION, response={"confirmed": confirmed}
-    )
+    word = {"confirmed": confirmed}
+    answer = types.FunctionResponse(id=call_id, name=CONFIRMATION, response=word)
     return types.Part(function_response=answer)

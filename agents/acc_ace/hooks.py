@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from acc_ace.container import Container
     from acc_ace.core.playbook.playbook_form import Form, Reading
     from acc_ace.core.playbook.playbook_store import PlaybookObserver
+    from acc_ace.core.schemas.commit import ConstraintPin
     from acc_ace.core.schemas.playbook import Playbook
+    from acc_ace.core.schemas.report import ReportedCheck
     from acc_ace.memory.artifact_store import Embedder
     from acc_ace.model_settings import ToolForm
     from acc_ace.storage.create_stores import Stores
@@ -96,6 +98,12 @@ class ToolGuardPort(Protocol):
         self, tool: BaseTool, args: Mapping[str, Any], context: ToolContext, record: TurnRecord
     ) -> dict[str, Any] | None:
         """The result to give in place of running the tool; None when it may run."""
+        ...
+
+    def describe(
+        self, pins: Sequence[ConstraintPin], tools: Sequence[BaseTool]
+    ) -> Mapping[str, list[ReportedCheck]]:
+        """What the rules do at the tools, in words, by the rule's id."""
         ...
 
 

@@ -52,8 +52,11 @@ class RootAgent(BoundedTurn):
         *,
         learn: Callable[[TurnRecord], Awaitable[None]],
         learning: TurnLearning | None,
+        guard: ActGuard,
     ) -> None:
-        super().__init__(container, records, pipeline, models, learn=learn, learning=learning)
+        super().__init__(
+            container, records, pipeline, models, learn=learn, learning=learning, guard=guard
+        )
 
 
 def build_app(container: Container, models: Mapping[Role, BaseLlm] | None = None) -> App:
@@ -95,7 +98,9 @@ def build_pipeline(
         stages += [pair[0] if len(pair) == 1 else sequence(name, *pair) for name, pair in learns]
     pipeline = sequence("pipeline", *stages, description="One bounded turn.")
     learn = partial(learning.learn, models=completions)
-    return RootAgent(container, records, pipeline, by_role, learn=learn, learning=background)
+    return RootAgent(
+        container, records, pipeline, by_role, learn=learn, learning=background, guard=guard
+    )
 
 
 class StateInitializer(ContentlessStage):

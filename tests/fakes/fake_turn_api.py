@@ -17,6 +17,7 @@ from schemas.commit import (
     ConstraintPin,
     JournalEntry,
     RuleScope,
+    ToolCheck,
 )
 from schemas.interaction import Attachment
 from schemas.playbook import Playbook, StoredPlaybook
@@ -26,6 +27,7 @@ from schemas.report import (
     Answer,
     AnswerChunk,
     FeedbackReport,
+    ReportedCheck,
     ReportedQuestion,
     StageStarted,
     TokenUse,
@@ -68,6 +70,15 @@ class FakeRules:
         self.pins.remove(found)
         return found
 
+    async def check(self, key: SessionKey, rule_id: str, tool: str, does: str) -> ConstraintPin:
+        found = next((pin for pin in self.pins if pin.id == rule_id), None)
+        if found is None:
+            raise NotFoundError(f"no active rule has the id {rule_id}")
+        own = [ToolCheck(tool=tool, does=does)] if does else []
+        changed = found.model_copy(update={"checks": own})
+        self.pins[self.pins.index(found)] = changed
+        return changed
+
     async def answer(self, key: SessionKey, question_id: str, *, yes: bool) -> CommittedState:
         self.answered.append((question_id, yes))
         await self.forget(key, question_id.replace("q-", "c-"))
@@ -94,6 +105,15 @@ class FakeTurnApi:
         self.closed = False
         self.learning = False
         self.judged: list[tuple[int, Judgement]] = []
+
+    async def checks(self, pins: Sequence[ConstraintPin]) -> Mapping[str, list[ReportedCheck]]:
+        return {
+            pin.id: [
+                ReportedCheck(tool=each.tool, text=f"{each.tool}: {each.does}", does=each.does)
+                for each in pin.checks
+            ]
+            for pin in pins
+        }
 
     async def stream(
         self,

@@ -40,6 +40,15 @@ def test_a_rule_is_made_listed_and_lifted() -> None:
     assert turns.said == []
 
 
+def test_a_check_of_a_rule_is_corrected_and_taken_back() -> None:
+    turns = FakeTurnApi()
+    lines = ["/rule Pay at most 20.", "/rules c-0001 pay: amount > 30 EUR", "/rules c-0001 pay:"]
+    shown = talk(turns, lines)
+    assert "pay: amount > 30 EUR" in shown
+    assert turns.rules.pins[0].checks == []
+    assert turns.said == []
+
+
 def test_a_rule_for_always_is_the_users() -> None:
     turns = FakeTurnApi()
     shown = talk(turns, ["/rule always Be brief."])
@@ -56,7 +65,7 @@ def test_a_rule_for_always_is_the_users() -> None:
         ("/forget the peanuts", "name the rule to lift by its id"),
         ("/forget c-0042", "error (not_found): no active rule has the id c-0042"),
         ("/attach nowhere.txt", "nowhere.txt does not exist; check the path"),
-        ("/rules now", "/rules takes no argument"),
+        ("/rules now", "name the rule, the tool and what is to happen"),
     ],
 )
 def test_what_is_missing_is_told(line: str, error: str) -> None:

@@ -13,6 +13,7 @@ from google.adk.plugins.base_plugin import BasePlugin
 from google.genai import types
 from pydantic import PrivateAttr
 
+from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import SessionTurns
@@ -31,6 +32,11 @@ class TurnTaker(Protocol):
     @property
     def records(self) -> TurnRecords:
         """Where a caller says what it asks of a turn before it runs it."""
+        ...
+
+    @property
+    def guard(self) -> ActGuard:
+        """Holds calls against rules, and says what rules do at tools."""
         ...
 
     @property
@@ -64,6 +70,7 @@ class BoundedTurn(BaseAgent):
     _learning: TurnLearning | None = PrivateAttr()
     _learn: Callable[[TurnRecord], Awaitable[None]] = PrivateAttr()
     _maintenance: SessionMaintenance = PrivateAttr()
+    _guard: ActGuard = PrivateAttr()
 
     def __init__(
         self,
@@ -74,6 +81,7 @@ class BoundedTurn(BaseAgent):
         *,
         learn: Callable[[TurnRecord], Awaitable[None]],
         learning: TurnLearning | None = None,
+        guard: ActGuard,
     ) -> None:
         """`learn` learns from an answered turn when its run was left at the answer."""
         super().__init__(
@@ -86,6 +94,7 @@ class BoundedTurn(BaseAgent):
         self._models = tuple(models.values())
         self._learning, self._learn = learning, learn
         self._maintenance = SessionMaintenance(container, models=models)
+        self._guard = guard
 
     @property
     def records(self) -> TurnRecords:
@@ -101,6 +110,11 @@ class BoundedTurn(BaseAgent):
     def learning(self) -> TurnLearning | None:
         """Background learning; None unless it is configured."""
         return self._learning
+
+    @property
+    def guard(self) -> ActGuard:
+        """Holds calls against rules, and says what rules do at tools."""
+        return self._guard
 
     @property
     def maintenance(self) -> SessionMaintenance:

@@ -1,7 +1,8 @@
 """What callers hear of a turn: its report, also when it is repeated, and the calls that wait."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from google.adk.events import Event
 
@@ -21,6 +22,7 @@ from acc_ace.core.schemas.commit import (
 from acc_ace.core.schemas.interaction import Interaction, Outcome
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.report import (
+    ReportedCheck,
     ReportedConstraint,
     ReportedDelta,
     ReportedDeparture,
@@ -60,8 +62,10 @@ async def repeated_event(
     return TurnDone(report=_report(key, entry, interaction, container.settings.limits))
 
 
-def reported_constraints(pins: Sequence[ConstraintPin]) -> list[ReportedConstraint]:
-    """Constraints as a report shows them."""
+def reported_constraints(
+    pins: Sequence[ConstraintPin], checks: Mapping[str, list[ReportedCheck]] = MappingProxyType({})
+) -> list[ReportedConstraint]:
+    """Constraints as a report shows them, with what they do at tools."""
     return [
         ReportedConstraint(
             id=pin.id,
@@ -71,6 +75,7 @@ def reported_constraints(pins: Sequence[ConstraintPin]) -> list[ReportedConstrai
             quote=pin.quote,
             scope=pin.scope,
             tentative=pin.tentative,
+            checks=checks.get(pin.id, []),
         )
         for pin in pins
     ]

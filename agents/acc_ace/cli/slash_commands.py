@@ -17,6 +17,7 @@ from acc_ace.cli.prompt.attachments import AttachmentDesk
 from acc_ace.cli.prompt.rule_commands import (
     added_line,
     lifted_line,
+    read_check,
     read_ids,
     read_rule,
     rules_view,
@@ -192,8 +193,12 @@ async def _playbook(place: CommandContext) -> None:
     place.screen.view(playbook_view(await place.turns.playbook()))
 
 
-async def _rules(place: CommandContext) -> None:
-    place.screen.view(rules_view(await place.turns.rules.state(place.key)))
+async def _rules(place: CommandContext, words: str) -> None:
+    rules = place.turns.rules
+    if words:
+        await rules.check(place.key, *read_check(words))
+    state = await rules.state(place.key)
+    place.screen.view(rules_view(state, await place.turns.checks(state.pins)))
 
 
 async def _rule(place: CommandContext, words: str) -> None:
@@ -270,7 +275,11 @@ async def _help(place: CommandContext) -> None:
 COMMANDS: dict[str, Command] = {
     "ccs": Command("show the compressed cognitive state", _ccs),
     "diff": Command("show what the last turn changed", _diff),
-    "rules": Command("show the rules and open questions", _rules),
+    "rules": Command(
+        "show the rules, what they do at tools, and open questions; to correct a check: "
+        "/rules ID TOOL: off, ask, stop, ARGUMENT > 30 EUR, or nothing for what the rule says",
+        run_with=_rules,
+    ),
     "rule": Command(
         "add a rule: /rule TEXT, or /rule always TEXT for every session", run_with=_rule
     ),

@@ -9,7 +9,7 @@ from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEn
 from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.core.schemas.playbook import StoredPlaybook
 from acc_ace.core.schemas.reflection import Judgement
-from acc_ace.core.schemas.report import FeedbackReport, TurnEvent
+from acc_ace.core.schemas.report import FeedbackReport, ReportedCheck, TurnEvent
 
 
 class RuleApi(Protocol):
@@ -27,6 +27,10 @@ class RuleApi(Protocol):
         """Lift a rule."""
         ...
 
+    async def check(self, key: SessionKey, rule_id: str, tool: str, does: str) -> ConstraintPin:
+        """Set what a rule does at a tool."""
+        ...
+
     async def answer(self, key: SessionKey, question_id: str, *, yes: bool) -> CommittedState:
         """Settle an open question about rules or goal."""
         ...
@@ -38,6 +42,10 @@ class TurnApi(Protocol):
     @property
     def rules(self) -> "RuleApi":
         """The rules of sessions."""
+        ...
+
+    async def checks(self, pins: Sequence[ConstraintPin]) -> Mapping[str, list[ReportedCheck]]:
+        """What rules do at the tools of the app, by the rule's id."""
         ...
 
     def stream(

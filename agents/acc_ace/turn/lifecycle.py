@@ -156,7 +156,7 @@ class TurnLifecycle:
 
     async def compress(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
         """Step 4: CCS_t is prepared. Raises ConstraintBudgetError."""
-        record.entry, record.notes = await compress(
+        record.entry, record.notes, record.tools.unkept = await compress(
             self._container,
             record.start,
             record.qualification,

@@ -6,6 +6,8 @@ Each change is one transaction over the session's state and the user-wide rules.
 import asyncio
 from collections.abc import Callable, Sequence
 
+from pydantic import ValidationError
+
 from acc_ace.container import Container
 from acc_ace.core.gates.ccs_budget import rule_1_bounded
 from acc_ace.core.gates.consent_notes import no_change_notes
@@ -13,6 +15,7 @@ from acc_ace.core.gates.constraints import (
     ConstraintSet,
     forget_rules,
     make_rule,
+    set_checks,
     settle_question,
 )
 from acc_ace.core.gates.goal import agreed_goal, goal_pin
@@ -25,12 +28,14 @@ from acc_ace.core.schemas.commit import (
     GoalPin,
     JournalEntry,
     RuleScope,
+    ToolCheck,
 )
 from acc_ace.core.text.normalize import has_words
 from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.turn.turn_commit import user_rules_write
 
 MAX_RULE_CHARS = 4_000
+MAX_CHECKS = 16
 
 Change = Callable[[ConstraintSet], None]
 
@@ -132,6 +137,27 @@ class RuleService:
         await self._change(key, change)
         return released[0]
 
+    async def check(self, key: SessionKey, rule_id: str, tool: str, does: str) -> ConstraintPin:
+        """Replace what a rule does at a tool, as ToolCheck says; '' is what the rule says again.
+
+        Only a consent surface calls it: a check may be looser than its rule. Raises InputError,
+        NotFoundError, or ForbiddenError for a rule of system authority.
+        """
+        result: list[ConstraintPin] = []
+
+        def change(rules: ConstraintSet) -> None:
+            pin = rules.find(rule_id)
+            others = [each for each in pin.checks if each.tool != tool] if pin else []
+            checks = [*others, _tool_check(tool, does)] if does else others
+            if len(checks) > MAX_CHECKS:
+                raise InputError(f"a rule has at most {MAX_CHECKS} checks of a person's own")
+            set_checks(rules, rule_id, checks, f"{rule_id} {tool}: {does}", Authority.USER)
+            _raise(no_change_notes(rules), ForbiddenError if pin else NotFoundError)
+            result.extend(each for each in rules.pins if each.id == rule_id)
+
+        await self._change(key, change)
+        return result[0]
+
     async def answer(self, key: SessionKey, question_id: str, *, yes: bool) -> CommittedState:
         """Settle an open question.
 
@@ -205,6 +231,16 @@ class RuleService:
                 "goal_pin": goal or current.goal_pin,
             }
         )
+
+
+def _tool_check(tool: str, does: str) -> ToolCheck:
+    try:
+        return ToolCheck(tool=tool, does=does)
+    except ValidationError as error:
+        raise InputError(
+            f"'{does[:100]}' is no check of a tool: give 'off', 'ask', 'stop', or when a call is "
+            "stopped, as 'amount > 30 EUR' or 'branch = main'"
+        ) from error
 
 
 def _check_length(text: str) -> None:

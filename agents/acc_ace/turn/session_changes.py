@@ -266,7 +266,7 @@ class Rollback:
 
     async def _inverse_rule_changes(self, key: SessionKey, current: int, target: int) -> CcsDiff:
         """The inverse of this session's changes to user-wide rules after version `target`."""
-        own = {pin.id for pin in await self._container.user_rules.list(key.tenant)}
+        own = {pin.id: pin for pin in await self._container.user_rules.list(key.tenant)}
         pins: dict[str, ConstraintPin] = {}
         present: dict[str, bool] = {}
         for version in range(current, target, -1):
@@ -279,15 +279,15 @@ class Rollback:
                 before = await self._journal.get(key, version - 1)
                 pins |= {pin.id: pin for pin in (before.state.pins if before else ())}
                 present |= {release.id: True for release in diff.constraints_released}
-        users = {name: pin for name, pin in pins.items() if pin.scope is RuleScope.USER}
+        # Other rules of the user that stand in those states are left as they are.
+        users = [pins[name] for name in present if pins[name].scope is RuleScope.USER]
+        gone = [pin for pin in users if own.get(pin.id) != (pin if present[pin.id] else None)]
         return CcsDiff(
-            constraints_added=[
-                pin for name, pin in users.items() if present.get(name) and name not in own
-            ],
+            constraints_added=[pin for pin in gone if present[pin.id]],
             constraints_released=[
-                Release(id=name, text=pin.text, quote=_ROLLED_BACK)
-                for name, pin in users.items()
-                if present.get(name) is False and name in own
+                Release(id=pin.id, text=pin.text, quote=_ROLLED_BACK)
+                for pin in gone
+                if pin.id in own
             ],
         )
 

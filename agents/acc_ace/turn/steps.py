@@ -174,6 +174,8 @@ class Prepared(NamedTuple):
 
     entry: JournalEntry
     notes: tuple[str, ...]
+    unkept: tuple[str, ...]
+    """What x_t says that may be a rule and is not kept."""
 
 
 async def compress(
@@ -220,7 +222,7 @@ async def compress(
             created_at=container.clock.now(),
             warnings=list(observer.warnings),
         )
-        return Prepared(entry, gate.notes)
+        return Prepared(entry, gate.notes, gate.unkept)
 
 
 def _is_acknowledged(start: TurnStart) -> bool:

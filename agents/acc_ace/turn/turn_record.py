@@ -86,6 +86,8 @@ class ToolUse:
     results: list[ToolResult] = field(default_factory=list)
     guarded: list[GuardDecision] = field(default_factory=list)
     """Guard decisions on these calls."""
+    unkept: tuple[str, ...] = ()
+    """What x_t says that may be a rule and is not kept; acts that it speaks of ask."""
     ids: set[str] = field(default_factory=set)
     """Call ids already used in the turn."""
     streamed: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
@@ -211,6 +213,10 @@ class TurnRecord:
     def shown_notes(self) -> str:
         """What stands below the answer; '' for nothing."""
         return "" if self.notes_apart else below(self.notes)
+
+    def add_notes(self, *lines: str) -> None:
+        """Add lines to the notes, each once."""
+        self.notes = tuple(dict.fromkeys((*self.notes, *lines)))
 
     def place_notes(self, *, apart: bool) -> None:
         """Say where the notes stand, before the answer is committed."""

@@ -1,6 +1,6 @@
 """Compiled checks of tool calls: a set by another hand, and rules one by one."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -12,11 +12,15 @@ from acc_ace.ext.guard.calls import ActCall, Tool
 from acc_ace.ext.guard.checks import (
     CallRuling,
     Decision,
+    checks_of,
     compile_rule,
     decide,
 )
-from acc_ace.ext.guard.wording import described, in_words
+from acc_ace.ext.guard.wording import describe as says
+from acc_ace.ext.guard.wording import in_words
 from bench.guard import items, score
+from schemas.base import Authority
+from schemas.commit import ConstraintPin, ToolCheck
 from tests.fakes.tables import each_case
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=ZoneInfo("Asia/Tokyo"))
@@ -24,6 +28,14 @@ NOW = datetime(2026, 11, 25, 12, 0, tzinfo=ZoneInfo("Asia/Tokyo"))
 
 MOST_HELD_UP = 0.1
 LEAST_CAUGHT = 0.9
+
+
+def pinned(rule: str, **checks: str) -> ConstraintPin:
+    """A rule in force, with what a person has set at tools."""
+    own = [ToolCheck(tool=tool, does=does) for tool, does in checks.items()]
+    return ConstraintPin(
+        id="c-0001", text=rule, authority=Authority.USER, origin_turn=1, quote=rule, checks=own
+    )
 
 
 def decision(
@@ -110,6 +122,22 @@ def test_a_ban_with_a_condition_that_no_call_shows_asks(
     assert not stops(rule, tool, other)
 
 
+@pytest.mark.parametrize("words", ["today", "during this incident", "until Mika says so"])
+def test_what_no_call_shows_asks_until_the_rule_is_lifted(words: str) -> None:
+    # A rule has no day of its own, and nothing in force ends without a word.
+    rule = f"Never restart db-01 {words}."
+    for later in (0, 1, 400):
+        at = NOW + timedelta(days=later)
+        assert decision(rule, "restart", {"host": "db-01"}, at=at).ruling is CallRuling.ASK
+        assert not stops(rule, "restart", {"host": "web-1"}, at=at)
+
+
+def test_a_command_that_ends_with_the_act_acts_on_what_it_does_not_name() -> None:
+    assert stops("Never push to main.", "shell", {"command": "git push -f"})
+    assert not stops("Never push to main.", "shell", {"command": "git push origin feature/x"})
+    assert not stops("Never restart db-01.", "shell", {"command": "ssh web-1 sudo reboot"})
+
+
 def test_free_text_goes_to_the_judge_and_asks_without_one() -> None:
     rule = "Never delete anything under /etc."
     found = decision(rule, "shell", {"command": "rm -fr /etc/nginx"})
@@ -145,7 +173,7 @@ def test_a_tool_that_only_reads_breaks_no_rule() -> None:
 def test_a_check_says_in_the_rules_language_what_it_does(rule: str, shown: str) -> None:
     parameters = {"amount": {"type": "number"}, "host": {"type": "string"}}
     tools = (Tool("refund", "返金", parameters), Tool("restart", "再起動", parameters))
-    assert list(described(rule, tools)) == [shown]
+    assert [check.text for check in says(pinned(rule), tools)] == [shown]
 
 
 PIECES = """
@@ -165,3 +193,19 @@ def test_no_rule_and_no_argument_raises(rule: str, args: dict[str, Any]) -> None
     assert all(in_words(check, "ja") and in_words(check, "en") for check in checks)
     found = decide(checks, ActCall(tool.name, args), leap_day, (ActCall(tool.name, args),))
     assert found.check is None or found.check.rule == rule
+
+
+@each_case
+def test_what_a_person_sets_at_a_tool_decides_alone(
+    does: str, args: dict[str, Any], ruling: str
+) -> None:
+    tool = Tool("refund", "Pays back.", {"amount": {"type": "number"}, "to": {"type": "string"}})
+    checks = checks_of(pinned(REFUNDS, refund=does), tool)
+    assert decide(checks, ActCall("refund", args), NOW).ruling == ruling
+    assert all(in_words(check, "en") and in_words(check, "ja") for check in checks)
+
+
+def test_a_rule_is_compiled_again_when_its_tool_has_changed() -> None:
+    old, new = (Tool("refund", "Pays.", {name: {"type": "number"}}) for name in ("amount", "sum"))
+    found = [says(pinned(REFUNDS), (tool,))[0].text for tool in (old, new)]
+    assert found == [f"I will stop `refund` when `{name}` > 20 EUR." for name in ("amount", "sum")]

@@ -112,6 +112,11 @@ class BoundedMemoryPlugin(BasePlugin):
         return self._turns.records
 
     @property
+    def guard(self) -> ActGuard:
+        """Holds calls against rules, and says what rules do at tools."""
+        return self._guard
+
+    @property
     def maintenance(self) -> "SessionMaintenance":
         """Summarises and offloads sessions after turns."""
         return self._maintenance
@@ -166,6 +171,7 @@ class BoundedMemoryPlugin(BasePlugin):
         self._container.spending.require_prices([model])
         for tool in llm_request.tools_dict.values():
             _refuse_without_plugin(tool)
+        self._guard.note(turn.record, llm_request.tools_dict)
         limit = self._container.settings.limits.tool_result_tokens
         bound_results(llm_request, limit, turn.record.rules)
         search = self._search

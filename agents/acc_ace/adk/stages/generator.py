@@ -74,6 +74,7 @@ class Generator(BaseAgent):
         self._lifecycle = TurnLifecycle(container)
         self._digests, self._model_name = prompt_digests, model.model
         self._agent = self._inner(model, list(tools), guard)
+        guard.list_tools = self._agent.canonical_tools
 
     def _inner(self, model: BaseLlm, tools: list[Any], guard: ActGuard) -> LlmAgent:
         loop = ToolLoop(self._container, self._records, guard, self._prompt)

@@ -20,7 +20,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from acc_ace.adk.act_guard import ActGuard
+from acc_ace.adk.act_guard import READ_ONLY, ActGuard
 from acc_ace.adk.memory_view import put_changing
 from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
@@ -116,9 +116,6 @@ logger = logging.getLogger(__name__)
 WHOLE_CHARS = 1_000_000
 """Characters of a cut result that are kept as evidence."""
 
-READ_ONLY = frozenset({"search_evidence", "calculate", "current_time", "read_file"})
-"""Our own tools, which change nothing."""
-
 _SPARE_CALLS = 3
 """Model calls beyond one for each allowed tool and repair: the answer, and two wasted ones."""
 
@@ -207,6 +204,7 @@ class ToolLoop(AgentCalls):
                 f"generator: no answer after {used} tool calls, {record.tools.replies - 1} replies "
                 f"(limit {self._limits.tool_calls}, ACC_ACE_LIMITS__TOOL_CALLS)"
             )
+        self._guard.note(record, llm_request.tools_dict)
         note_request(record.observer, callback_context, llm_request, record.start.x_t.text)
         return None
 

@@ -1,6 +1,8 @@
 """`/rules`, `/rule` and `/forget`: show and change the rules of a session."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -9,17 +11,20 @@ from acc_ace.cli.output import Paragraphs, named_values
 from acc_ace.core.gates.commands import Forget, Pin, parse_command
 from acc_ace.core.gates.consent_notes import question_text
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, RuleScope
+from acc_ace.core.schemas.report import ReportedCheck
 from acc_ace.core.text.normalize import language_of
 from acc_ace.errors import InputError
 
 
-def rules_view(state: CommittedState) -> RenderableType:
-    """Each rule with its quote, turn, authority and scope; then open questions."""
+def rules_view(
+    state: CommittedState, checks: Mapping[str, list[ReportedCheck]] = MappingProxyType({})
+) -> RenderableType:
+    """Each rule with its quote, turn, authority, scope, and checks; then open questions."""
     number = len(state.pins)
     title = Text(f"{number} rule{'' if number == 1 else 's'} after turn {state.turn}", "dim")
     if not state.pins and not state.questions:
         return Group(title, Text("none yet: /rule TEXT makes one"))
-    rows = [(pin.id, Paragraphs(*_rule(pin))) for pin in state.pins]
+    rows = [(pin.id, Paragraphs(*_rule(pin, checks.get(pin.id, [])))) for pin in state.pins]
     rows += [(label, Paragraphs((text, "yellow"))) for label, text in _questions(state)]
     return Group(title, named_values(rows))
 
@@ -43,6 +48,17 @@ def read_ids(words: str) -> Sequence[str]:
     return command.rule_ids
 
 
+def read_check(words: str) -> tuple[str, str, str]:
+    """The rule, the tool and what it does there, after `/rules`. Raises InputError."""
+    match = re.fullmatch(r"(\S+) +([^:]+):\s*(.*)", words)
+    if match is None:
+        raise InputError(
+            "name the rule, the tool and what is to happen, as in '/rules c-0001 refund: off' "
+            "or '/rules c-0001 refund: amount > 30 EUR'"
+        )
+    return match[1].lower(), match[2].strip(), match[3].strip()
+
+
 def added_line(pin: ConstraintPin) -> str:
     """The reply to `/rule`."""
     where = " (in every session)" if pin.scope is RuleScope.USER else ""
@@ -64,13 +80,15 @@ def settled_lines(before: CommittedState, after: CommittedState) -> Sequence[str
     return [*lines, f"goal: {goal}"] if goal != before.ccs.goal_orientation else lines
 
 
-def _rule(pin: ConstraintPin) -> Iterator[tuple[str, str]]:
+def _rule(pin: ConstraintPin, checks: Sequence[ReportedCheck]) -> Iterator[tuple[str, str]]:
     yield (pin.text, "")
     if pin.quote != pin.text:
         yield (f"said: {pin.quote}", "dim")
     scope = "every session" if pin.scope is RuleScope.USER else "this session"
     provisional = f", provisional (no {pin.id} takes it back)" if pin.tentative else ""
     yield (f"{pin.authority.value}, turn {pin.origin_turn}, {scope}{provisional}", "dim")
+    for check in checks:
+        yield (check.text, "cyan")
 
 
 def _questions(state: CommittedState) -> Iterator[tuple[str, str]]:

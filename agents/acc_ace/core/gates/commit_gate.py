@@ -23,12 +23,14 @@ from acc_ace.core.schemas.commit import (
 )
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.user_words import UserWords
+from acc_ace.core.schemas.user_words import UserWords, WhyUnkept
 
 KEPT_MARK = "state not updated this turn: the compressor gave nothing usable"
 """Prefix of the uncertainty signal when the previous content was kept."""
 
 FIELD_RESTORED = "field_restored"
+
+_MAY_BIND: Final = (WhyUnkept.UNSURE, WhyUnkept.NO_ROOM, WhyUnkept.UNREADABLE)
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,8 @@ class GateResult:
     kept: bool
     notes: tuple[str, ...] = ()
     """Lines for the answer: rules lifted, changed and added, and questions."""
+    unkept: tuple[str, ...] = ()
+    """What x_t says that may be a rule of the user's and is not kept."""
 
 
 def commit(
@@ -123,7 +127,8 @@ def commit(
     )
     warnings = (*no_change_notes(rules), *((KEPT_MARK,) if usable is None else ()))
     notes = consent_notes(rules, turn_input.text)
-    return GateResult(state, diff, warnings, kept=usable is None, notes=notes)
+    unkept = tuple(each.words for each in rules.unkept if each.why in _MAY_BIND)
+    return GateResult(state, diff, warnings, kept=usable is None, notes=notes, unkept=unkept)
 
 
 def rule_5_all_or_nothing(

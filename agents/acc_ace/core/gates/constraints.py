@@ -28,6 +28,7 @@ from acc_ace.core.schemas.commit import (
     Release,
     Repair,
     RuleScope,
+    ToolCheck,
 )
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.user_words import Loosening, Unkept, UserWords, WhyUnkept
@@ -326,6 +327,24 @@ def amend_rule(
         successor = rules.pin(text, quote, authority, scope=pin.scope) or rules.active(text)
         if successor is not None:
             rules.release(pin, quote, replaced_by=successor)
+
+
+def set_checks(
+    rules: ConstraintSet,
+    rule_id: str,
+    checks: Sequence[ToolCheck],
+    quote: str,
+    authority: Authority,
+) -> None:
+    """Set what a person wants of a rule at tools; note if it is not active or not theirs."""
+    pin = rules.find(rule_id)
+    if pin is None:
+        rules.no_changes.append(NoChange(rule_id, WhyNoChange.NO_RULE))
+    elif list(checks) != pin.checks and _may_change(rules, pin, authority):
+        new = pin.model_copy(update={"checks": list(checks)})
+        rules.pins[rules.pins.index(pin)] = new
+        rules.added.append(new)
+        rules.released.append(Release(id=pin.id, text=pin.text, quote=quote, replaced_by=pin.id))
 
 
 def settle_question(

@@ -181,6 +181,17 @@ class RuleScope(StrEnum):
     USER = "user"
 
 
+class ToolCheck(FrozenValue):
+    """What a person wants done at a tool, in place of what the rule is compiled to there."""
+
+    tool: str = Field(min_length=1, max_length=128)
+    does: str = Field(
+        pattern=r"^(?:off|ask|stop|\S{1,64} (?:[<>]=? ?[$€£¥]?-?\d[\w.,' %]{0,30}|!?= \S.{0,99}))$",
+        description="'off', 'ask', 'stop', or when a call is stopped: 'amount > 30 EUR', "
+        "'branch = main', 'to != ann@a.example'.",
+    )
+
+
 class ConstraintPin(Value):
     """A constraint verbatim; `text` is its entry in `ccs.constraints`."""
 
@@ -198,6 +209,7 @@ class ConstraintPin(Value):
         description="The CCM or a reader pointed at it, and no turn has passed yet without an "
         "objection. It binds like any other rule.",
     )
+    checks: list[ToolCheck] = Field(default_factory=list, exclude_if=not_)
 
 
 class GoalPin(Value):

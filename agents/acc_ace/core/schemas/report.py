@@ -1,5 +1,6 @@
 """Report of a turn, the object that `--json` and `/v1` return; and a running turn's events."""
 
+from operator import not_
 from typing import Any, Final, Literal
 
 from pydantic import ConfigDict, Field
@@ -7,6 +8,14 @@ from pydantic import ConfigDict, Field
 from acc_ace.core.schemas.base import Authority, Value
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import CcsDiff, ChangeKind, RuleScope
+
+
+class ReportedCheck(Value):
+    """What a rule does when a tool is called."""
+
+    tool: str
+    text: str = Field(description="In words: what is stopped, and when.")
+    does: str = Field(default="", description="The form of a check that a person has set.")
 
 
 class ReportedConstraint(Value):
@@ -19,6 +28,11 @@ class ReportedConstraint(Value):
     quote: str = Field(default="", description="The words that set it.")
     scope: RuleScope = RuleScope.SESSION
     tentative: bool = False
+    checks: list[ReportedCheck] = Field(
+        default_factory=list,
+        exclude_if=not_,
+        description="What it does at the tools of the app; given where rules are listed.",
+    )
 
 
 class ReportedQuestion(Value):

@@ -27,7 +27,7 @@ _NUMBER: Final = lazy_pattern(
     r"\s*(?P<unit>years? old|°[cf]\b|[a-z]+(?![a-z\d])|[%€£¥$°¢]"
     r"|(?:(?![〇一二三四五六七八九十百千万億])[\u3400-\u4dbf\u4e00-\u9fff\u30a1-\u30faー])+)?"
 )
-_TOTALS: Final = lazy_pattern(r"^(?:delta|change|increase|by|add|増減)$")
+_STEP: Final = lazy_pattern(r"^(?:delta|change|increase|by|add|増減)$")
 _EACH: Final = lazy_pattern(r"\b(?:unit|each|per|apiece)\b|単価")
 _COUNT: Final = lazy_pattern(r"\b(?:quantity|qty|count|units|pieces)\b|数量|個数")
 
@@ -84,17 +84,12 @@ def bounded(
         return None if strange or any(leaf.stems & words for leaf, _ in own) else []
     values = {id(leaf): amount.value for leaf, amount in own}
     times = next((a.value for leaf, a in own if _COUNT.search(leaf.name)), 1.0)
-    now = next((a.value for leaf, a in own if "current" in leaf.name or "現在" in leaf.name), None)
     bounds = []
     for leaf in meant:
-        value = values[id(leaf)]
-        if _TOTALS.match(leaf.name):
-            if now is None:
-                return None
-            value += now
-        elif _EACH.search(leaf.name) and not each:
-            value *= times
-        bounds.append(Bounded(leaf.key, value))
+        if _STEP.match(leaf.name):
+            return None
+        factor = times if _EACH.search(leaf.name) and not each else 1.0
+        bounds.append(Bounded(leaf.key, values[id(leaf)] * factor))
     return bounds
 
 
@@ -165,9 +160,7 @@ def _span(leaves: tuple[Leaf, ...]) -> float | None:
 
 def _same(one: str, other: str) -> bool:
     """Whether amounts of two units can be compared; money of no currency is the rule's."""
-    if one in MONEY and other in MONEY:
-        return one == other or "money" in (one, other)
-    return one == other
+    return one == other or ("money" in (one, other) and {one, other} <= MONEY)
 
 
 @cache

@@ -30,7 +30,7 @@ class Tool:
 
     name: str
     description: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    parameters: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """The properties of its JSON schema."""
     reads: bool = False
     """Whether the operator or a trusted server says that it only reads."""
@@ -41,11 +41,6 @@ class Tool:
     def words(self) -> "Text":
         """Its name and what it is for."""
         return Text(" ".join([*words_in(self.name), _ASIDE.sub("", self.description)]))
-
-    @cached_property
-    def keys(self) -> "Text":
-        """What its arguments are called."""
-        return Text(" ".join(word for key in self.parameters for word in words_in(key)))
 
 
 @dataclass(frozen=True)

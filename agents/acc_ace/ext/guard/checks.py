@@ -4,17 +4,19 @@
 covers a part stops or asks, and never clears.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, cast
 
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import GuardJudge
 from acc_ace.core.text.lexicon_en import root_of
-from acc_ace.ext.guard.amounts import MONEY, bounded
+from acc_ace.core.text.normalize import normalise
+from acc_ace.ext.guard.amounts import MONEY, Bounded, amounts_in, bounded
 from acc_ace.ext.guard.calls import ActCall, Speech, Text, Tool
 from acc_ace.ext.guard.matching import (
     Fit,
@@ -22,13 +24,16 @@ from acc_ace.ext.guard.matching import (
     fit_in,
     has_word,
     is_among,
+    lacks_object,
     shows,
     stems_of,
     thing_fit,
 )
-from acc_ace.ext.guard.reading import Limit, RuleReading, read_rule
+from acc_ace.ext.guard.reading import Limit, Relation, RuleReading, read_rule
 from acc_ace.ext.guard.times import applies
-from acc_ace.ext.guard.words import speaks_of
+from acc_ace.ext.guard.words import Thing, speaks_of
+
+Op = Literal["forbidden", "beyond", "elsewhere", "mentioned", "set"]
 
 
 class CallRuling(StrEnum):
@@ -46,11 +51,13 @@ class Check:
 
     tool: Tool
     rule: str
-    op: Literal["forbidden", "beyond", "elsewhere", "mentioned"]
+    op: Op
     reading: RuleReading
     covers_whole: bool
     argument: str = ""
     """The argument that it looks at; '' for any."""
+    does: str = ""
+    """The form in which a person has set it, if so."""
 
 
 class Decision(NamedTuple):
@@ -67,25 +74,8 @@ class Decision(NamedTuple):
 
 RUN: Final = Decision(CallRuling.RUN)
 _WORST: Final = (CallRuling.RUN, CallRuling.JUDGE, CallRuling.ASK, CallRuling.CONFLICT)
-_RECIPIENTS: Final = frozenset(
-    map(
-        root_of,
-        [
-            "to",
-            "recipient",
-            "user",
-            "callee",
-            "person",
-            "cc",
-            "bcc",
-            "email",
-            "name",
-            "contact",
-            "address",
-            "who",
-        ],
-    )
-) | {"宛先", "相手"}
+_WHO: Final = "to recipient user callee person cc bcc email name contact address who 宛先 相手"
+_RECIPIENTS: Final = frozenset(map(root_of, _WHO.split()))
 
 
 class Breach(NamedTuple):
@@ -103,9 +93,31 @@ def breaches(
 ) -> Iterator[Breach]:
     """The rules for which a call is stopped or asked about whatever a model says."""
     for pin in pins:
-        result = decide(compile_rule(pin.text, (tool,)), call, now)
+        result = decide(checks_of(pin, tool), call, now)
         if result.ruling in {CallRuling.CONFLICT, CallRuling.ASK}:
             yield Breach(pin.id, pin.text, result.why, check=result.check)
+
+
+def checks_of(pin: ConstraintPin, tool: Tool) -> tuple[Check, ...]:
+    """The checks of a rule at a tool: what a person has set there, else what it is compiled to."""
+    does = next((each.does for each in pin.checks if each.tool == tool.name), None)
+    return compile_rule(pin.text, (tool,)) if does is None else _as_set(pin.text, tool, does)
+
+
+def _as_set(rule: str, tool: Tool, does: str) -> tuple[Check, ...]:
+    check = Check(tool, rule, "set", RuleReading(), covers_whole=True, does=does)
+    if (match := re.fullmatch(r"(\S+) ([<>]=?|!?=) ?(.+)", does)) is None:
+        return () if does == "off" else (check,)
+    value, thing = normalise(match[3]), (Thing((), (normalise(match[3]),)),)
+    if match[2] == "!=":
+        reading = RuleReading(allowed=thing)
+    elif match[2] == "=":
+        reading = RuleReading(things=thing)
+    else:
+        amount = next(amounts_in(value))
+        limit = Limit(cast("Relation", match[2]), amount.value, amount.unit, wording=value)
+        reading = RuleReading(limits=(limit,))
+    return (replace(check, reading=reading, argument=match[1]),)
 
 
 @lru_cache(maxsize=2_048)
@@ -120,12 +132,14 @@ def _check(rule: str, reading: RuleReading, tool: Tool) -> Check:
     if not reading.binds:
         return Check(tool, rule, "mentioned", reading, covers_whole=False)
     whole = reading.whole and not reading.open_clause
-    if reading.limits:
-        return Check(
-            tool, rule, "beyond", reading, whole, _argument(reading.limits[0], reading, tool)
-        )
-    op: Literal["elsewhere", "forbidden"] = "elsewhere" if reading.allowed else "forbidden"
-    return Check(tool, rule, op, reading, whole)
+    op: Op = "beyond" if reading.limits else "elsewhere" if reading.allowed else "forbidden"
+    argument = _argument(reading.limits[0], reading, tool) if reading.limits else ""
+    return Check(tool, rule, op, reading, whole, argument)
+
+
+def mentioning(check: Check) -> Check:
+    """A check that only tells whether a call is what its sentence speaks of."""
+    return replace(check, op="mentioned", covers_whole=False)
 
 
 def _argument(limit: Limit, reading: RuleReading, tool: Tool) -> str:
@@ -153,9 +167,8 @@ def decide(
             continue
         result = _decided(check, call, now, earlier)
         if check.tool.acts and result.ruling is CallRuling.JUDGE and not result.named:
-            result = result._replace(
-                named=has_word(check.reading, check.tool, Speech(call, check.tool))
-            )
+            named = has_word(check.reading, check.tool, Speech(call, check.tool))
+            result = result._replace(named=named)
         rank = (_WORST.index(result.ruling), result.named)
         if rank > (_WORST.index(worst.ruling), worst.named):
             worst = result
@@ -169,15 +182,7 @@ def _decided(check: Check, call: ActCall, now: datetime, earlier: Sequence[ActCa
     values = [leaf.value for leaf in speech.leaves]
     if reading.window and not applies(reading.window, values, now, standing=bool(reading.limits)):
         return RUN if check.covers_whole else Decision(CallRuling.JUDGE, check)
-    match check.op:
-        case "beyond":
-            result = _beyond(check, speech, earlier)
-        case "elsewhere":
-            result = _elsewhere(check, speech)
-        case "forbidden":
-            result = _forbidden(check, speech)
-        case _:
-            result = _mentioned(check, speech)
+    result = _DECIDES[check.op](check, speech, earlier)
     # What nobody can read off a call is asked.
     if reading.open_clause and result.named and result.ruling is not CallRuling.RUN:
         return Decision(CallRuling.ASK, check, "it has a condition that no call shows", named=True)
@@ -186,28 +191,24 @@ def _decided(check: Check, call: ActCall, now: datetime, earlier: Sequence[ActCa
     return result
 
 
-def _forbidden(check: Check, speech: Speech) -> Decision:
+def _forbidden(check: Check, speech: Speech, _: Sequence[ActCall]) -> Decision:
     reading = check.reading
     act, thing = act_fit(reading, check.tool, speech), thing_fit(reading, check.tool, speech)
     if any(shows(each, speech) for each in reading.unless):
         return RUN
     if act is Fit.YES and thing is Fit.YES:
         return Decision(CallRuling.CONFLICT, check, "it is what the rule forbids", named=True)
-    return _unsure(check, act, thing)
+    return _unsure(check, speech, act, thing)
 
 
-def _unsure(check: Check, act: Fit, thing: Fit) -> Decision:
+def _unsure(check: Check, speech: Speech, act: Fit, thing: Fit) -> Decision:
     """What an act and a thing mean that are not both plain."""
+    has_name = any(each.named for each in check.reading.things)
     unknown = act is Fit.UNKNOWN and thing is not Fit.YES
-    named = Fit.NO not in (act, thing) and (
-        not unknown or any(each.named for each in check.reading.things)
-    )
     if act is Fit.YES and thing is Fit.NO and check.covers_whole:
-        return (
-            RUN
-            if any(each.named for each in check.reading.things)
-            else Decision(CallRuling.JUDGE, check)
-        )
+        return RUN if has_name else Decision(CallRuling.JUDGE, check)
+    named = Fit.NO not in (act, thing) and (not unknown or has_name)
+    named = named or (act is Fit.OPEN and lacks_object(check.reading, speech))
     return Decision(CallRuling.JUDGE, check, "it may break it" if named else "", named)
 
 
@@ -230,7 +231,7 @@ def _bound(
     limit: Limit, check: Check, speech: Speech, earlier: Sequence[ActCall], *, plain: bool
 ) -> Decision:
     """What one limit makes of a call; `plain` is whether the call is surely about it."""
-    amounts = bounded(limit.unit, stems_of(check.reading), speech.leaves, each=limit.each)
+    amounts = _amounts(limit, check, speech, each=limit.each)
     if not amounts:
         named = plain or bool(speech.commands.text)
         return Decision(CallRuling.JUDGE, check, "its amount cannot be compared", named)
@@ -249,47 +250,74 @@ def _spent(limit: Limit, check: Check, earlier: Sequence[ActCall]) -> float:
     """What earlier calls of the turn took of a limit; only money is known to add up."""
     if limit.unit not in MONEY:
         return 0.0
-    words, total = stems_of(check.reading), 0.0
-    for call in earlier:
-        if call.tool == check.tool.name:
-            leaves = Speech(call, check.tool).leaves
-            result = bounded(limit.unit, words, leaves, each=False) or []
-            total += sum(each.value for each in result)
-    return total
+    own = [Speech(call, check.tool) for call in earlier if call.tool == check.tool.name]
+    found = (_amounts(limit, check, speech, each=False) or [] for speech in own)
+    return sum(each.value for amounts in found for each in amounts)
 
 
-def _elsewhere(check: Check, speech: Speech) -> Decision:
+def _amounts(limit: Limit, check: Check, speech: Speech, *, each: bool) -> list[Bounded] | None:
+    leaves = speech.leaves
+    if check.does:
+        leaves = tuple(leaf for leaf in leaves if leaf.key == check.argument)
+    return bounded(limit.unit, stems_of(check.reading), leaves, each=each)
+
+
+def _set(check: Check, speech: Speech, earlier: Sequence[ActCall]) -> Decision:
+    """What a person has set for calls of a tool, whatever else the rule says."""
+    ruling = CallRuling.ASK if check.does == "ask" else CallRuling.CONFLICT
+    stops = Decision(ruling, check, "as you set it", named=True)
+    if not check.argument:
+        return stops
+    if check.reading.limits:
+        return _bound(check.reading.limits[0], check, speech, earlier, plain=True)
+    leaves = [leaf for leaf in speech.leaves if leaf.key == check.argument]
+    if not leaves:
+        return stops._replace(ruling=CallRuling.ASK, why=f"it has no {check.argument}")
+    (thing,) = check.reading.things or check.reading.allowed
+    hits = [fit_in(thing, Text(str(leaf.value))) is Fit.YES for leaf in leaves]
+    is_other = bool(check.reading.allowed)
+    return stops if (not all(hits) if is_other else any(hits)) else RUN
+
+
+def _elsewhere(check: Check, speech: Speech, _: Sequence[ActCall]) -> Decision:
     """A rule that names all that is allowed: each recipient, or something, must be it."""
     reading, tool = check.reading, check.tool
     act, thing = act_fit(reading, tool, speech), thing_fit(reading, tool, speech)
     if Fit.NO in (act, thing) or (reading.things and thing is not Fit.YES):
         return Decision(CallRuling.JUDGE, check, "", named=Fit.NO not in (act, thing))
-    recipients = [
-        leaf for leaf in speech.leaves if leaf.kind == "value" and leaf.stems & _RECIPIENTS
-    ]
-    texts = [Text(str(leaf.value)) for leaf in recipients if leaf.value]
+    whos = [leaf for leaf in speech.leaves if leaf.kind == "value" and leaf.stems & _RECIPIENTS]
+    texts = [Text(str(leaf.value)) for leaf in whos if leaf.value]
     if reading.who and texts:
-        if all(
-            any(fit_in(thing, text) is not Fit.NO for thing in reading.allowed) for text in texts
-        ):
-            return RUN
-    elif any(is_among(each, tool, speech) for each in reading.allowed):
+        known = [
+            any(fit_in(each, text) is not Fit.NO for each in reading.allowed) for text in texts
+        ]
+        keeps = all(known)
+    else:
+        keeps = any(is_among(each, tool, speech) for each in reading.allowed)
+    if keeps:
         return RUN
     ruling = CallRuling.CONFLICT if act is Fit.YES else CallRuling.JUDGE
     return Decision(ruling, check, "it is none of what the rule allows", named=True)
 
 
-def _mentioned(check: Check, speech: Speech) -> Decision:
+def _mentioned(check: Check, speech: Speech, _: Sequence[ActCall]) -> Decision:
     """A rule that is read as no ban: a call may turn off what it demands, or speak of it."""
     reading, tool = check.reading, check.tool
     words = [word for thing in reading.things for word in thing.words]
     if any(speaks_of(word, speech.off) for word in words):
-        return Decision(
-            CallRuling.CONFLICT, check, "it turns off what the rule demands", named=True
-        )
+        return Decision(CallRuling.CONFLICT, check, "it turns off what it demands", named=True)
     on = Text(" ".join(leaf.name for leaf in speech.leaves if leaf.value is True))
     act = not reading.verbs or act_fit(reading, tool, speech) is Fit.YES
     thing = thing_fit(reading, tool, speech) is not Fit.NO
     named = act and thing and bool(reading.verbs or reading.things)
     named = named and not any(speaks_of(word, on) for word in words)
     return Decision(CallRuling.JUDGE, check, "it may break it" if named else "", named)
+
+
+_DECIDES: Final[dict[Op, Callable[[Check, Speech, Sequence[ActCall]], Decision]]] = {
+    "forbidden": _forbidden,
+    "beyond": _beyond,
+    "elsewhere": _elsewhere,
+    "mentioned": _mentioned,
+    "set": _set,
+}

@@ -22,8 +22,10 @@ def declared(
     That it acts is believed of any server, that it only reads of trusted ones.
     """
     hints = getattr(getattr(tool, "raw_mcp_tool", None), "annotations", None)
-    only_reads = getattr(hints, "readOnlyHint", None)
-    destroys = bool(getattr(hints, "destructiveHint", None)) and only_reads is not True
+    # MCP's package calls them as the wire does in version 1, in snake case in version 2.
+    only_reads = getattr(hints, "readOnlyHint", getattr(hints, "read_only_hint", None))
+    destroys = getattr(hints, "destructiveHint", getattr(hints, "destructive_hint", None))
+    destroys = bool(destroys) and only_reads is not True
     believed = bool(only_reads) and tool.name.startswith(trusted or ("\0",))
     return Tool(
         tool.name,

@@ -1,5 +1,6 @@
 """Whether a call is about what a rule says: its acts, and the things that it names."""
 
+import re
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
@@ -13,6 +14,7 @@ from acc_ace.ext.guard.words import (
     Thing,
     act_classes,
     acts_in,
+    is_name,
     names,
     speaks_of,
 )
@@ -60,10 +62,10 @@ def thing_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
         return Fit.YES
     fits = {thing: fit_of(thing, tool, speech) for thing in reading.things}
     named = [fit for thing, fit in fits.items() if thing.named]
-    if reading.every and not any(str(leaf.value) in _ALL for leaf in speech.leaves):
+    if reading.every and not any(str(leaf.value).lower() in _ALL for leaf in speech.leaves):
         return Fit.NO
     if named:
-        return max(named, key=_FITS.index) if named.count(Fit.NO) < len(named) else Fit.NO
+        return max(named, key=_FITS.index)
     places = [fit for thing, fit in fits.items() if thing.place]
     kinds = [fit for thing, fit in fits.items() if not thing.place] or places
     if (any if reading.either else all)(fit is Fit.YES for fit in fits.values()):
@@ -76,9 +78,7 @@ def thing_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
 
 
 _FITS: Final = (Fit.NO, Fit.UNKNOWN, Fit.OPEN, Fit.YES)
-_ALL: Final = frozenset(
-    ("*", "/*", "/", "/**", "**", "all", "everything", "true", "True", "全部", "全て")
-)
+_ALL: Final = frozenset(["*", "/*", "/", "/**", "**", "all", "everything", "true", "全部", "全て"])
 
 
 def _told(thing: Thing, speech: Speech) -> bool:
@@ -90,9 +90,18 @@ def _told(thing: Thing, speech: Speech) -> bool:
 def shows(thing: Thing, speech: Speech) -> bool:
     """Whether a call shows a thing in what it gives."""
     text = _joined(speech.keys, speech.values)
-    return all(speaks_of(word, text) for word in thing.words) and all(
-        names(n, text) for n in thing.names
-    )
+    has_words = all(speaks_of(word, text) for word in thing.words)
+    return has_words and all(names(each, text) for each in thing.names)
+
+
+def lacks_object(reading: RuleReading, speech: Speech) -> bool:
+    """Whether a command ends with the act of a rule: what it is done to is not in the call."""
+    for part in re.split(r"[;|&]", speech.commands.text):
+        words = [word for word in part.split() if not word.startswith("-")]
+        is_last = any(speaks_of(verb, Text(words[-1])) for verb in reading.verbs if words)
+        if is_last and not any(map(is_name, words)):
+            return True
+    return False
 
 
 def fit_of(thing: Thing, tool: Tool, speech: Speech) -> Fit:

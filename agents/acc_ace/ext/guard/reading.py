@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, replace
+from operator import ge, gt, le, lt
 from typing import Final, Literal
 
 from acc_ace.core.text.normalize import normalise, skeleton
@@ -12,6 +13,7 @@ from acc_ace.ext.guard.times import Window, window_of
 from acc_ace.ext.guard.words import Thing, act_classes, is_generic, things_in
 
 Relation = Literal[">", ">=", "<", "<="]
+_BREAKS: Final = {">": gt, ">=": ge, "<": lt, "<=": le}
 
 _SENTENCE: Final = lazy_pattern(
     r"(?<!Mr.)(?<!Mrs.)(?<!Ms.)(?<!Dr.)(?<=[.!?])\s+(?=[A-Z\"'`*])|(?<=[。!?！？])|;\s|\n+"
@@ -153,14 +155,7 @@ class Limit:
 
     def breaks(self, value: float) -> bool:
         """Whether a number breaks it."""
-        match self.relation:
-            case ">":
-                return value > self.value
-            case ">=":
-                return value >= self.value
-            case "<":
-                return value < self.value
-        return value <= self.value
+        return bool(_BREAKS[self.relation](value, self.value))
 
 
 @dataclass(frozen=True)
@@ -282,12 +277,8 @@ def _only(text: str, sentence: str) -> RuleReading | None:
     if match := _RECEIVES.match(text):
         who, what = match["who"] or match["who_ja"], match["what"] or match["what_ja"]
         verbs, things = _act(what, sentence, noun_acts=True)
-        return RuleReading(
-            (),
-            things or tuple(Thing((v,)) for v in verbs),
-            allowed=things_in(who, sentence),
-            who=True,
-        )
+        about = things or tuple(Thing((v,)) for v in verbs)
+        return RuleReading((), about, allowed=things_in(who, sentence), who=True)
     if (match := _USE_ONLY.match(text)) and not (match["only"] and negated(text)):
         groups = match.groupdict()
         only = next(groups[k] for k in groups if k.startswith("only") and groups[k])

@@ -243,6 +243,4 @@ def _minute(clock: str) -> int:
 
 def _within(minute: int, hours: tuple[int, int]) -> bool:
     begin, end = hours
-    if begin <= end:
-        return begin <= minute < end
-    return minute >= begin or minute < end
+    return begin <= minute < end if begin <= end else not end <= minute < begin

@@ -6,26 +6,37 @@ On a conflict ADK's tool confirmation asks the person, or the call is refused, q
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from google.adk.models import BaseLlm
 from google.adk.tools._forwarding_artifact_service import ForwardingArtifactService
 from google.adk.tools.base_tool import BaseTool
+from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.adk.tools.tool_context import ToolContext
 
 from acc_ace.adk.sessions.json_safe import json_form
 from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import GuardMode
 from acc_ace.container import Container
-from acc_ace.core.schemas.commit import ConstraintPin
+from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin
 from acc_ace.core.schemas.interaction import ActVerdict, GuardDecision, GuardJudge, GuardVerdict
+from acc_ace.core.schemas.report import ReportedCheck
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.guard.calls import ActCall, Tool
-from acc_ace.ext.guard.checks import Breach, CallRuling, Decision, compile_rule, decide
+from acc_ace.ext.guard.checks import (
+    Breach,
+    CallRuling,
+    Decision,
+    checks_of,
+    compile_rule,
+    decide,
+    mentioning,
+)
 from acc_ace.ext.guard.declared import declared, trusted_servers
-from acc_ace.ext.guard.wording import in_words
+from acc_ace.ext.guard.wording import describe, in_words
 from acc_ace.turn.observer import StageUse
 from acc_ace.turn.structured_call import StructuredResult, load_prompts, parser, structured_call
 from acc_ace.turn.turn_commit import call_text
@@ -33,6 +44,9 @@ from acc_ace.turn.turn_record import ToolUse, TurnRecord
 
 _RULE: Final = "acc_ace_rule"
 """Key of a confirmation's payload: the id of the rule that the guard asks about."""
+
+_SAYS: Final = "acc_ace_says"
+"""Key of its words."""
 
 _CALL_TOKENS: Final = 2_000
 """Tokens of a call that the judging model is shown; a longer one is cut."""
@@ -58,134 +72,93 @@ class ToolGuard:
         self, tool: BaseTool, args: Mapping[str, Any], context: ToolContext, record: TurnRecord
     ) -> dict[str, Any] | None:
         """The result to give in place of running the tool; None when it may run."""
-        call, declared = ActCall(tool.name, args), self._declared(tool)
-        pins = record.rules
+        act = Act(ActCall(tool.name, args), self._declared(tool), self._container.local_now())
         if context.tool_confirmation is not None:
-            confirmed = context.tool_confirmation.confirmed
-            return self._answered(call, declared, pins, context, record, confirmed=confirmed)
-        if self._mode == "off" or not pins:
-            return None
-        call_id, at = context.function_call_id or "", self._container.local_now()
-        breach = await self.find(call, declared, pins, record, at=at, call_id=call_id)
+            return self._answered(act, context, record, context.tool_confirmation)
+        call_id, is_on = context.function_call_id or "", self._mode != "off"
+        breach = await self.find(act, record.rules, record, call_id) if is_on else None
         if breach is None:
             return None
         if self._mode == "block" or _runs_as_tool(context):
-            _note(record, context, call, breach, GuardVerdict.BLOCKED)
+            _note(record, call_id, act.call, breach, GuardVerdict.BLOCKED)
             return {"error": f"{tool.name} was not run: {_broken(breach)}"}
         # ADK would ask the model again, which would call the tool once more.
         context.actions.skip_summarization = True
-        payload = {_RULE: breach.rule_id}
-        context.request_confirmation(hint=_question(call, breach), payload=payload)
+        payload = {_RULE: breach.rule_id, _SAYS: breach.rule}
+        context.request_confirmation(hint=_question(act.call, breach), payload=payload)
         return {"status": f"{tool.name} waits for confirmation: {_broken(breach)}"}
 
+    def describe(
+        self, pins: Sequence[ConstraintPin], tools: Sequence[BaseTool]
+    ) -> Mapping[str, list[ReportedCheck]]:
+        """What the rules do at the tools, in words, by the rule's id."""
+        all_ = [self._declared(tool) for tool in tools]
+        return {pin.id: checks for pin in pins if (checks := describe(pin, all_))}
+
     def _answered(
-        self,
-        call: ActCall,
-        tool: Tool,
-        pins: Sequence[ConstraintPin],
-        context: ToolContext,
-        record: TurnRecord,
-        *,
-        confirmed: bool,
+        self, act: "Act", context: ToolContext, record: TurnRecord, answer: ToolConfirmation
     ) -> dict[str, Any] | None:
         """Apply a person's answer; an answer to the tool's own question is left to the tool."""
-        hits = self._decided(call, tool, pins, self._container.local_now()) if pins else []
-        broken = [pin for pin, results in hits if results.ruling is CallRuling.CONFLICT]
-        if payload := _confirmed(context):
+        call_id, hits = context.function_call_id or "", _decided(act, record.rules)
+        broken = [pin for pin, result in hits if result.ruling is CallRuling.CONFLICT]
+        if question := _question_of(context):
             # A "no" holds even if the rule has been lifted meanwhile.
-            text = next((pin.text for pin in pins if pin.id == payload), "(lifted since)")
-            breach = Breach(payload, text, by=GuardJudge.PERSON)
+            breach = Breach(*question, by=GuardJudge.PERSON)
         elif self._mode != "off" and broken:
             breach = Breach(broken[0].id, broken[0].text, by=GuardJudge.PERSON)
         else:
             return None
-        if confirmed:
-            _note(record, context, call, breach, GuardVerdict.CONFIRMED)
+        if answer.confirmed:
+            _note(record, call_id, act.call, breach, GuardVerdict.CONFIRMED)
             return None
-        _note(record, context, call, breach, GuardVerdict.REFUSED)
-        return {"error": f"{call.tool} was not run: the user refused it; {_broken(breach)}"}
+        _note(record, call_id, act.call, breach, GuardVerdict.REFUSED)
+        return {"error": f"{act.call.tool} was not run: the user refused it; {_broken(breach)}"}
 
     async def find(
-        self,
-        call: ActCall,
-        tool: Tool,
-        pins: Sequence[ConstraintPin],
-        record: TurnRecord,
-        *,
-        at: datetime,
-        call_id: str = "",
+        self, act: "Act", pins: Sequence[ConstraintPin], record: TurnRecord, call_id: str = ""
     ) -> Breach | None:
-        """The rule that the call breaks: by a check, else by the model, else as a precaution."""
+        """What the call breaks: by a check, else what waits or was not kept, else by the model.
+
+        What the model is unsure of is asked where a rule names it.
+        """
         passed = self._passed.setdefault(record.tools, [])
-        results = self._decided(call, tool, pins, at, passed)
-        plain = [
-            each for each in results if each[1].ruling in {CallRuling.CONFLICT, CallRuling.ASK}
-        ]
-        left = [each for each in results if each[1].ruling is CallRuling.JUDGE]
-        breach = (
-            _worst(plain)
-            if plain
-            else await self._judged(call, tool, left, record=record, at=at, call_id=call_id)
-        )
+        results = _decided(act, pins, passed)
+        plain = [each for each in results if each[1].ruling in _STOPS]
+        breach = _worst(plain) or _worst(_doubts(act, record))
         if breach is None:
-            passed.append(call)
+            left = [each for each in results if each[1].ruling is CallRuling.JUDGE]
+            breach = await self._judged(act, left, record, call_id)
+        if breach is None:
+            passed.append(act.call)
         return breach
 
-    def _decided(
-        self,
-        call: ActCall,
-        tool: Tool,
-        pins: Sequence[ConstraintPin],
-        at: datetime,
-        passed: Sequence[ActCall] = (),
-    ) -> list[tuple[ConstraintPin, Decision]]:
-        return [(pin, decide(compile_rule(pin.text, (tool,)), call, at, passed)) for pin in pins]
-
     async def _judged(
-        self,
-        call: ActCall,
-        tool: Tool,
-        left: Sequence[tuple[ConstraintPin, Decision]],
-        *,
-        record: TurnRecord,
-        at: datetime,
-        call_id: str,
+        self, act: "Act", left: "Sequence[Ruled]", record: TurnRecord, call_id: str
     ) -> Breach | None:
         """What the model says of the rules that are left; what it is unsure of is asked."""
-        pins = [pin for pin, _ in left]
-        verdict = await self._verdict(call, tool, pins, record, at) if pins else None
+        verdict = await self._verdict(act, [pin for pin, _ in left], record) if left else None
         if verdict is not None and verdict.conflict is False:
-            record.tools.guarded.append(
-                GuardDecision(
-                    call_id=call_id,
-                    tool=call.tool,
-                    verdict=GuardVerdict.ALLOWED,
-                    by=GuardJudge.MODEL,
-                    why=verdict.why,
-                )
-            )
+            passes = Breach("", "", verdict.why, GuardJudge.MODEL)
+            _note(record, call_id, act.call, passes, GuardVerdict.ALLOWED)
             return None
         if verdict is not None and verdict.conflict:
-            for pin, results in left:
+            for pin, result in left:
                 if pin.id == verdict.rule_id:
-                    return Breach(pin.id, pin.text, verdict.why, GuardJudge.MODEL, results.check)
+                    return Breach(pin.id, pin.text, verdict.why, GuardJudge.MODEL, result.check)
         return _worst([each for each in left if each[1].named])
 
     async def _verdict(
-        self,
-        call: ActCall,
-        tool: Tool,
-        pins: Sequence[ConstraintPin],
-        record: TurnRecord,
-        at: datetime,
+        self, act: "Act", pins: Sequence[ConstraintPin], record: TurnRecord
     ) -> ActVerdict | None:
         if self._judge is None:
             return None
-        shown = {"tool": call.tool, "description": tool.description, "arguments": dict(call.args)}
+        call, about = act.call, act.tool.description
+        whole = {"tool": call.tool, "description": about, "arguments": dict(call.args)}
+        text = json.dumps(json_form(whole), ensure_ascii=False)
         inputs = {
             "rules": [{"id": pin.id, "text": pin.text} for pin in pins],
-            "call": clip_tokens(json.dumps(json_form(shown), ensure_ascii=False), _CALL_TOKENS),
-            "now": at.strftime("%Y-%m-%d %H:%M %A"),
+            "call": clip_tokens(text, _CALL_TOKENS),
+            "now": act.at.strftime("%Y-%m-%d %H:%M %A"),
         }
         limits = self._container.settings.limits
         result: StructuredResult[ActVerdict] = await structured_call(
@@ -198,15 +171,49 @@ class ToolGuard:
 
     def _declared(self, tool: BaseTool) -> Tool:
         settings = self._container.settings
-        return declared(
-            tool,
-            acting=settings.acting_tools,
-            reading=settings.read_only_tools,
-            trusted=self._trusted,
-        )
+        acting, reading = settings.acting_tools, settings.read_only_tools
+        return declared(tool, acting=acting, reading=reading, trusted=self._trusted)
 
 
-def _worst(results: Sequence[tuple[ConstraintPin, Decision]]) -> Breach | None:
+class Act(NamedTuple):
+    """A call, its tool as declared, and when it is made, in the user's zone."""
+
+    call: ActCall
+    tool: Tool
+    at: datetime
+
+
+Ruled = tuple[ConstraintPin, Decision]
+
+_STOPS: Final = (CallRuling.CONFLICT, CallRuling.ASK)
+
+
+def _decided(
+    act: Act, pins: Sequence[ConstraintPin], passed: Sequence[ActCall] = ()
+) -> list[Ruled]:
+    return [(pin, decide(checks_of(pin, act.tool), act.call, act.at, passed)) for pin in pins]
+
+
+def _doubts(act: Act, record: TurnRecord) -> list[Ruled]:
+    """What x_t says and is not kept, and what waits for consent, where they speak of the call."""
+    words = [("", ChangeKind.ADD, text) for text in record.tools.unkept]
+    questions = record.latest.questions
+    waiting = [*words, *((each.id, each.kind, text) for each in questions for text in each.texts)]
+    found: list[Ruled] = []
+    for name, kind, text in waiting:
+        own = compile_rule(text, (act.tool,))
+        # A permission that nobody gave yet forbids nothing: that it speaks of the call is enough.
+        checks = map(mentioning, own) if kind is ChangeKind.PERMIT else own
+        result = decide(checks, act.call, act.at)
+        if kind is not ChangeKind.GOAL and (result.named or result.ruling in _STOPS):
+            pin = ConstraintPin(
+                id=name, text=text, authority=Authority.USER, origin_turn=0, quote=text
+            )
+            found.append((pin, result._replace(ruling=CallRuling.ASK)))
+    return found
+
+
+def _worst(results: Sequence[Ruled]) -> Breach | None:
     """The first conflict, else the first rule that is asked about."""
     ranked = sorted(results, key=lambda each: each[1].ruling is not CallRuling.CONFLICT)
     for pin, decision in ranked[:1]:
@@ -214,14 +221,15 @@ def _worst(results: Sequence[tuple[ConstraintPin, Decision]]) -> Breach | None:
     return None
 
 
-def _confirmed(context: ToolContext) -> str:
-    """The id of the rule that the guard asked about before this answer, from ADK's events."""
+def _question_of(context: ToolContext) -> tuple[str, str] | None:
+    """The rule that the guard asked about before this answer, and its words, from ADK's events."""
     call_id = context.function_call_id or ""
     for event in reversed(context.session.events):
         request = event.actions.requested_tool_confirmations.get(call_id)
         if request is not None and isinstance(request.payload, dict):
-            return str(request.payload.get(_RULE, ""))
-    return ""
+            rule_id = request.payload.get(_RULE)
+            return None if rule_id is None else (rule_id, str(request.payload.get(_SAYS, "")))
+    return None
 
 
 def _runs_as_tool(context: ToolContext) -> bool:
@@ -231,36 +239,38 @@ def _runs_as_tool(context: ToolContext) -> bool:
 
 
 def _note(
-    record: TurnRecord,
-    context: ToolContext,
-    call: ActCall,
-    breach: Breach,
-    verdict: GuardVerdict,
+    record: TurnRecord, call_id: str, call: ActCall, breach: Breach, verdict: GuardVerdict
 ) -> None:
+    decision = {"call_id": call_id, "tool": call.tool, "rule_id": breach.rule_id}
     record.tools.guarded.append(
-        GuardDecision(
-            call_id=context.function_call_id or "",
-            tool=call.tool,
-            rule_id=breach.rule_id,
-            verdict=verdict,
-            by=breach.by,
-            why=breach.why,
-        )
+        GuardDecision(**decision, verdict=verdict, by=breach.by, why=breach.why)
     )
 
 
 def _broken(breach: Breach) -> str:
     why = f" ({breach.why})" if breach.why else ""
     check = f" [{in_words(breach.check, 'en')}]" if breach.check else ""
-    return f"the user's rule {breach.rule_id} says: {breach.rule}{why}{check}"
+    return f"{_name(breach, 'model')} says: {breach.rule}{why}{check}"
 
 
 def _question(call: ActCall, breach: Breach) -> str:
     """The question to the person, in the language and wording of the rule."""
     done, language = call_text(call.tool, call.args), language_of(breach.rule)
-    check = f" {in_words(breach.check, language)}" if breach.check else ""
+    check, name = in_words(breach.check, language) if breach.check else "", _name(breach, language)
     if language == "ja":
-        rule = f"ルール{breach.rule_id}「{breach.rule}」に反する恐れがあります。"
-        return f"{rule}{check.strip()}{done} を実行しますか。"
-    why = f" ({breach.why})" if breach.why else ""
-    return f'Your rule {breach.rule_id} says: "{breach.rule}"{why}.{check} Run {done} anyway?'
+        return f"{name}「{breach.rule}」に反する恐れがあります。{check}{done} を実行しますか。"
+    why, check = f" ({breach.why})" if breach.why else "", f" {check}" if check else ""
+    return f'{name} says: "{breach.rule}"{why}.{check} Run {done} anyway?'
+
+
+def _name(breach: Breach, reader: str) -> str:
+    """What it is that a call may break: a rule, what waits, or what was not kept."""
+    kind = breach.rule_id[:1] if breach.rule_id.startswith("q") else "c" if breach.rule_id else ""
+    return _NAMES[reader][kind].format(id=breach.rule_id)
+
+
+_NAMES: Final = {
+    "en": {"c": "Your rule {id}", "q": "What waits for you ({id})", "": "Your unkept sentence"},
+    "ja": {"c": "ルール{id}", "q": "同意待ちの{id}", "": "ルールにしていないお言葉"},
+    "model": {"c": "the user's rule {id}", "q": "what waits ({id})", "": "an unkept sentence"},
+}

@@ -1,5 +1,10 @@
 """Checks in plain words, in English and Japanese."""
 
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from acc_ace.core.schemas.commit import ConstraintPin, ToolCheck
+from acc_ace.core.schemas.report import ReportedCheck
 from acc_ace.core.text.normalize import language_of
 from acc_ace.ext.guard.calls import ActCall, Speech, Tool
 from acc_ace.ext.guard.checks import Check, compile_rule
@@ -8,42 +13,80 @@ from acc_ace.ext.guard.matching import Fit, act_fit
 
 def in_words(check: Check, language: str) -> str:
     """What a check does, for people, in English or Japanese ('ja')."""
-    reading, tool = check.reading, f"`{check.tool.name}`"
-    things = ", ".join(map(str, reading.things))
-    allowed = ", ".join(map(str, reading.allowed))
+    reading, forms = check.reading, _FORMS[language]
+    if check.does:
+        own = ToolCheck(tool=check.tool.name, does=check.does)
+        return _as_set(own, language, (own.tool,))
+    argument = f"`{check.argument}`" if check.argument else forms["amount"]
     asks = reading.open_clause or not check.covers_whole or check.op == "mentioned"
-    if language == "ja":
-        argument = f"`{check.argument}`" if check.argument else "値"
-        when = {
-            "beyond": "、".join(f"{argument} {limit}" for limit in reading.limits) + " のとき",
-            "elsewhere": f"{allowed} でないとき",
-            "forbidden": f"{things} が対象のとき" if things else "",
-            "mentioned": "ルールに触れるとき",
-        }[check.op]
-        timed = "(ルールの時間内)" if reading.window else ""
-        return f"{tool} は{when}{timed}{'確認します' if asks else '止めます'}。"
-    argument = f"`{check.argument}`" if check.argument else "its amount"
-    when = {
-        "beyond": "when " + " or ".join(f"{argument} {limit}" for limit in reading.limits),
-        "elsewhere": f"unless it is {allowed}",
-        "forbidden": f"when it is about {things}" if things else "",
-        "mentioned": "when it touches the rule",
-    }[check.op]
-    timed = "at the times of the rule" if reading.window else ""
-    parts = ["I will", "ask before" if asks else "stop", tool, when, timed]
-    return " ".join(part for part in parts if part) + "."
-
-
-def described(rule: str, tools: tuple[Tool, ...]) -> tuple[str, ...]:
-    """What is done about a rule at the tools of an app, for people, in the rule's language."""
-    lines = []
-    for check in compile_rule(rule, tools):
-        speech = Speech(
-            ActCall(check.tool.name, dict.fromkeys(check.tool.parameters, "?")), check.tool
+    is_any = check.op == "forbidden" and not reading.things
+    when = (
+        ""
+        if is_any
+        else forms[check.op].format(
+            limits=forms["or"].join(f"{argument} {limit}" for limit in reading.limits),
+            things=", ".join(map(str, reading.things)),
+            allowed=", ".join(map(str, reading.allowed)),
         )
-        if (
-            act_fit(check.reading, check.tool, speech) in {Fit.YES, Fit.OPEN}
-            and check.reading.verbs
-        ):
-            lines.append(in_words(check, language_of(rule)))
-    return tuple(dict.fromkeys(lines))
+    )
+    span = forms["timed"] if reading.window else ""
+    return forms["asks" if asks else "stops"].format(tool=check.tool.name, when=when + span)
+
+
+def describe(pin: ConstraintPin, tools: Sequence[Tool]) -> list[ReportedCheck]:
+    """What a rule does at the tools that it speaks of, and what a person has set there."""
+    language, names = language_of(pin.text), {tool.name for tool in tools}
+    lines = [
+        ReportedCheck(tool=own.tool, text=_as_set(own, language, names), does=own.does)
+        for own in pin.checks
+    ]
+    own = {own.tool for own in pin.checks}
+    for check in compile_rule(pin.text, tuple(tool for tool in tools if tool.name not in own)):
+        arguments = dict.fromkeys(check.tool.parameters, "?")
+        speech = Speech(ActCall(check.tool.name, arguments), check.tool)
+        fit = act_fit(check.reading, check.tool, speech)
+        if check.reading.verbs and fit in {Fit.YES, Fit.OPEN}:
+            lines.append(ReportedCheck(tool=check.tool.name, text=in_words(check, language)))
+    return list({(each.tool, each.text): each for each in lines}.values())
+
+
+def _as_set(own: ToolCheck, language: str, names: Collection[str]) -> str:
+    forms = _FORMS[language]
+    kind = "gone" if own.tool not in names else own.does if own.does in forms else "when"
+    return forms[kind].format(tool=own.tool, when=own.does)
+
+
+_FORMS: Final = {
+    "en": {
+        "stops": "I will stop `{tool}`{when}.",
+        "asks": "I will ask before `{tool}`{when}.",
+        "beyond": " when {limits}",
+        "elsewhere": " unless it is {allowed}",
+        "forbidden": " when it is about {things}",
+        "mentioned": " when it touches the rule",
+        "timed": " at the times of the rule",
+        "amount": "its amount",
+        "or": " or ",
+        "off": "`{tool}` is not held against this rule, as you set it.",
+        "ask": "I will ask before `{tool}`, as you set it.",
+        "stop": "I will stop `{tool}`, as you set it.",
+        "when": "I will stop `{tool}` when {when}, as you set it.",
+        "gone": "Ignored while no tool `{tool}` is declared: {when}",
+    },
+    "ja": {
+        "stops": "`{tool}` は{when}止めます。",
+        "asks": "`{tool}` は{when}確認します。",
+        "beyond": "{limits} のとき",
+        "elsewhere": "{allowed} でないとき",
+        "forbidden": "{things} が対象のとき",
+        "mentioned": "ルールに触れるとき",
+        "timed": "(ルールの時間内)",
+        "amount": "値",
+        "or": "、",
+        "off": "設定により、`{tool}` はこのルールと照合しません。",
+        "ask": "設定により、`{tool}` の前に確認します。",
+        "stop": "設定により、`{tool}` を止めます。",
+        "when": "設定により、`{tool}` は {when} のとき止めます。",
+        "gone": "`{tool}` というツールが宣言されていない間は無視します：{when}",
+    },
+}

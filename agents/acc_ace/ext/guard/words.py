@@ -131,11 +131,14 @@ def _runs(text: str) -> Iterator[tuple[re.Match[str], str]]:
 
 
 def _carries(word: str) -> bool:
-    is_name = bool(_NAME.search(word)) and not word.isdigit()
     empty = STOP_WORDS | words_of("empty")
-    return is_name or (
-        len(word) > 1 and empty.isdisjoint((word, root_of(word))) and not word.isdigit()
-    )
+    plain = len(word) > 1 and empty.isdisjoint((word, root_of(word))) and not word.isdigit()
+    return plain or is_name(word)
+
+
+def is_name(word: str) -> bool:
+    """Whether a word is an id, a path, a pattern or an address."""
+    return bool(_NAME.search(word)) and not word.isdigit()
 
 
 def is_generic(word: str) -> bool:
@@ -222,18 +225,12 @@ def may_match(one: str, other: str) -> bool:
     """Whether two patterns with `*` have a name in common."""
     if len(one) + len(other) > 300 or "*" not in one + other:
         return one == other
-    reached = {(0, 0)}
-    todo = [(0, 0)]
-    while todo:
-        a, b = todo.pop()
-        if a == len(one) and b == len(other):
-            return True
+    todo, reached = [(0, 0)], {(0, 0)}
+    for a, b in todo:
         left, right = one[a : a + 1], other[b : b + 1]
-        steps = {(a + 1, b)} if left == "*" else set()
-        steps |= {(a, b + 1)} if left == "*" and right else set()
-        steps |= {(a, b + 1)} if right == "*" else set()
-        steps |= {(a + 1, b)} if right == "*" and left else set()
+        steps = {(a + 1, b)} if left == "*" or (right == "*" and left) else set()
+        steps |= {(a, b + 1)} if right == "*" or (left == "*" and right) else set()
         steps |= {(a + 1, b + 1)} if left and left == right else set()
         todo += steps - reached
         reached |= steps
-    return False
+    return (len(one), len(other)) in reached

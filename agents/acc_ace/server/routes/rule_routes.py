@@ -11,7 +11,7 @@ from acc_ace.core.schemas.commit import CommittedState, RuleScope
 from acc_ace.core.schemas.report import ReportedConstraint, ReportedQuestion
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
-from acc_ace.server.server_context import NAME_LENGTH, Context, Key
+from acc_ace.server.server_context import NAME_LENGTH, Context, Key, ServerContext
 
 router = APIRouter(prefix="/v1/sessions/{session}", tags=["rules"])
 
@@ -25,10 +25,12 @@ class Rules(BaseModel):
     questions: list[ReportedQuestion]
 
     @classmethod
-    def of(cls, state: CommittedState) -> Self:
+    async def of(cls, context: ServerContext, state: CommittedState) -> Self:
         """The public view of a state's rules."""
+        checks = await context.conversation.checks(state.pins)
         return cls(
-            constraints=reported_constraints(state.pins), questions=reported_questions(state)
+            constraints=reported_constraints(state.pins, checks),
+            questions=reported_questions(state),
         )
 
 
@@ -47,6 +49,19 @@ class RuleRequest(BaseModel):
     )
 
 
+class CheckRequest(BaseModel):
+    """What a person wants done when a tool is called."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"does": "amount > 30 EUR"}]}
+    )
+
+    does: str = Field(
+        max_length=200,
+        description="'off', 'ask', 'stop', or when a call is stopped; '' for what the rule says.",
+    )
+
+
 class AnswerRequest(BaseModel):
     """The user's word on an open question."""
 
@@ -61,7 +76,7 @@ async def list_rules(context: Context, key: Key) -> Rules:
 
     A new session has the rules of its user.
     """
-    return Rules.of(await context.conversation.rules.state(key))
+    return await Rules.of(context, await context.conversation.rules.state(key))
 
 
 @router.post(
@@ -94,6 +109,22 @@ async def lift_rule(context: Context, key: Key, id: _Id) -> None:
     await context.conversation.rules.forget(key, id.lower())
 
 
+@router.put(
+    "/rules/{id}/checks/{tool}",
+    summary="Correct a check",
+    responses=documented(400, 401, 403, 404, 409, 413, 422, 503),
+)
+async def set_check(
+    context: Context, key: Key, id: _Id, tool: _Id, body: CheckRequest
+) -> ReportedConstraint:
+    """Say what a rule does at a tool, which may be looser than the rule; undo takes it back.
+
+    `404` when no active rule has the id, `403` for a rule of system authority.
+    """
+    pin = await context.conversation.rules.check(key, id.lower(), tool, body.does)
+    return reported_constraints([pin], await context.conversation.checks([pin]))[0]
+
+
 @router.post(
     "/questions/{id}",
     summary="Answer a question",
@@ -110,4 +141,5 @@ async def answer_question(
     `404` when it was answered before, or lapsed: nothing is changed then.
     """
     yes = body.answer == "yes"
-    return Rules.of(await context.conversation.rules.answer(key, id.lower(), yes=yes))
+    rules = context.conversation.rules
+    return await Rules.of(context, await rules.answer(key, id.lower(), yes=yes))

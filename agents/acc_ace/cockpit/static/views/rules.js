@@ -38,7 +38,7 @@ export const Questions = ({ base, rules, reload }) =>
       </div>
     </${Notice}>`);
 
-function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative, base, reload }) {
+function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative, checks = [], base, reload }) {
   const isSystem = authority === "system";
   const lift = () => call("DELETE", `${base}/rules/${encodeURIComponent(id)}`).then(reload);
   const keep = () => post(`${base}/rules`, { text, scope: "user" }).then(reload);
@@ -56,8 +56,25 @@ function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative,
         ${scope !== "user" && !isSystem && html`<${Act} kind="quiet" action=${keep}>${t("Keep always")}</${Act}>`}
         ${!isSystem && html`<${Act} kind="quiet danger" action=${lift}>${tentative ? t("Take back") : t("Lift")}</${Act}>`}
       </div>
+      ${checks.map((check) => html`
+        <${Check} key=${check.tool + check.text} ...${check} isFixed=${isSystem}
+          path=${`${base}/rules/${encodeURIComponent(id)}/checks/${encodeURIComponent(check.tool)}`}
+          reload=${reload} />`)}
     </li>
   `;
+}
+
+/** What a rule does at a tool; a person may drop it, change it, or take the rule's own again. */
+function Check({ tool, text, does, isFixed, path, reload }) {
+  const set = (value) => call("PUT", path, { body: { does: value } }).then(reload);
+  const change = async () => {
+    const wanted = prompt(t("ask, stop, off, or when it is stopped: amount > 30 EUR"), does);
+    if (wanted !== null) await set(wanted.trim());
+  };
+  return html`<div class="row small"><span class="muted">${text}</span><span class="grow"></span>
+    ${!isFixed && html`<${Act} kind="quiet" action=${change}>${t("Change")}</${Act}>`}
+    ${!isFixed && does && html`<${Act} kind="quiet" action=${() => set("")}>${t("As the rule says")}</${Act}>`}
+  </div>`;
 }
 
 function NewRule({ base, reload }) {
