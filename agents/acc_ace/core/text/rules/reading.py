@@ -179,8 +179,7 @@ class _Notes:
         self._settled = {rule.text for rule in own.labelled_rules()}
 
     def read(self, changes: Sequence[RuleChange], unreadable: Sequence[str]) -> UserWords:
-        """What was read, of the proposals first."""
-        # One that points by number alone takes its sentence whole: no clause of it is left out.
+        """What was read, of the proposals first; one without a quote takes its sentence whole."""
         permits = [each.quote for each in changes if each.kind is ChangeKind.PERMIT and each.quote]
         for change in changes:
             self._take(change, permits)
