@@ -133,9 +133,8 @@ def _with_consent(
         return words._replace(is_bare_reply=is_bare)
     rules = {pin.id: pin.text for pin in pins}
     about = [(each, rules.get(each.rule_id or "", "")) for each in questions]
-    consent = None
-    if len(about) == 1 and (yes := consents(text, *about[0])) is not None:
-        consent = (questions[0].id, yes)
+    yes = consents(text, *about[0]) if len(about) == 1 else None
+    consent = None if yes is None else (questions[0].id, yes)
     sentences = split_sentences(text[:MOST_ANSWERED])
     parts = [*sentences, *(part for each in sentences for part in split_clauses(each))]
     answers = [
