@@ -175,6 +175,15 @@ def test_what_was_not_shown_is_not_consented_to(said: str) -> None:
 
 
 @each_case
+def test_an_act_that_the_rule_is_about_is_no_consent_to_lift_it(rule: str, said: str) -> None:
+    question = say(started(rule), LIFT, release(LIFT))
+    assert len(question.state.questions) == 1
+    result = reply(question, said)
+    assert texts(result) == [rule]
+    assert shows_the_way(result)
+
+
+@each_case
 def test_a_yes_beside_something_else_is_answered_with_the_way(said: str) -> None:
     result = reply(lifting(), said)
     assert texts(result) == [BAN_EN]
