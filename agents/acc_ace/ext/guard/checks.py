@@ -183,12 +183,12 @@ def _decided(check: Check, call: ActCall, now: datetime, earlier: Sequence[ActCa
     if reading.window and not applies(reading.window, values, now, standing=bool(reading.limits)):
         return RUN if check.covers_whole else Decision(CallRuling.JUDGE, check)
     result = _DECIDES[check.op](check, speech, earlier)
-    # What nobody can read off a call is asked.
-    if reading.open_clause and result.named and result.ruling is not CallRuling.RUN:
+    runs = result.ruling is CallRuling.RUN
+    # What nobody can read off a call is asked, if the act may be the rule's.
+    is_open = reading.open_clause and result.named and not runs
+    if is_open and act_fit(reading, check.tool, speech) is not Fit.UNKNOWN:
         return Decision(CallRuling.ASK, check, "it has a condition that no call shows", named=True)
-    if result.ruling is CallRuling.RUN and not check.covers_whole:
-        return Decision(CallRuling.JUDGE, check)
-    return result
+    return Decision(CallRuling.JUDGE, check) if runs and not check.covers_whole else result
 
 
 def _forbidden(check: Check, speech: Speech, _: Sequence[ActCall]) -> Decision:
