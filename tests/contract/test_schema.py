@@ -7,11 +7,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from acc_ace.config import Settings
 from acc_ace.errors import StoreError
 from acc_ace.storage.create_stores import Stores, create_stores
 from acc_ace.storage.sql_database import OLDEST, VERSION
-from tests.contract.values import KEY, entry
+from acc_ace.turn.ports import Ccm
+from config import Settings
+from tests.contract.values import ELSEWHERE, KEY, SMALL, entry
 from tests.fakes import residue_postgres as postgres_residue
 from tests.fakes import residue_sqlite as sqlite_residue
 from tests.fakes.clock import FixedClock
@@ -45,16 +46,37 @@ def number_the_schema(settings: Settings, version: int) -> None:
         server.execute("UPDATE acc_ace.migrations SET version = %s", (version,))
 
 
-def without_upgrades(settings: Settings) -> None:
-    """The schema as the first release left it."""
+TO_104 = (
+    "DROP TABLE ccm_records",
+    """CREATE TABLE ccm_records (
+        app text NOT NULL, user_id text NOT NULL, model text NOT NULL, marks text NOT NULL,
+        PRIMARY KEY (app, user_id, model),
+        FOREIGN KEY (app, user_id) REFERENCES tenants (app, user_id) ON DELETE CASCADE
+    )""",
+    "INSERT INTO ccm_records SELECT app, user_id, 'openai/small', 'nS' FROM tenants",
+)
+"""The schema as it was before endpoints were told apart, with a record."""
+
+
+def downgrade(settings: Settings, version: int, *statements: str) -> None:
+    """Take a database back to an earlier schema."""
     if settings.database_url is None:
-        with closing(sqlite3.connect(path_of(settings))) as connection:
-            connection.execute("DROP TABLE ccm_records")
+        with closing(sqlite3.connect(path_of(settings), isolation_level=None)) as connection:
+            for statement in statements:
+                connection.execute(statement)
     else:
         url = settings.database_url.get_secret_value()
         with psycopg.connect(url, autocommit=True) as server:
-            server.execute("DROP TABLE acc_ace.ccm_records")
-    number_the_schema(settings, OLDEST)
+            server.execute("SET search_path = acc_ace")
+            for statement in statements:
+                server.execute(statement.encode())
+    number_the_schema(settings, version)
+
+
+async def add(stores: Stores, ccm: Ccm, marks: str) -> None:
+    work = stores.unit_of_work()
+    work.add(stores.ccm_records.add_write(KEY.tenant, ccm, marks))
+    await work.commit()
 
 
 def tables_of(settings: Settings) -> dict[str, Table]:
@@ -89,11 +111,29 @@ async def test_a_database_of_the_first_release_is_upgraded_and_keeps_its_data(
     store_settings: Settings, stores: Stores
 ) -> None:
     await stores.journal.append(KEY, entry(1), expected_version=0)
-    without_upgrades(store_settings)
+    downgrade(store_settings, OLDEST, TO_104[0])
     newer = create_stores(store_settings, FixedClock())
     assert await newer.journal.head(KEY) == entry(1)
-    await newer.ccm_records.add(KEY.tenant, "openai/small", "nS")
-    assert await newer.ccm_records.marks(KEY.tenant, "openai/small") == ("nS", [])
+    await add(newer, SMALL, "nS")
+    assert await newer.ccm_records.of_app(KEY.tenant) == [(KEY.user, SMALL, "nS")]
+    await newer.close()
+
+
+async def test_a_record_of_before_endpoints_goes_to_the_first_that_adds_to_it(
+    store_settings: Settings, stores: Stores
+) -> None:
+    await stores.journal.append(KEY, entry(1), expected_version=0)
+    downgrade(store_settings, 104, *TO_104)
+    newer = create_stores(store_settings, FixedClock())
+    assert await newer.journal.head(KEY) == entry(1)
+    (before,) = await newer.ccm_records.of_app(KEY.tenant)
+    assert (before.ccm.endpoint, before.marks) == ("", "nS")
+    await add(newer, SMALL, "n")
+    await add(newer, ELSEWHERE, "sN")
+    assert await newer.ccm_records.of_user(KEY.tenant) == [
+        (KEY.user, SMALL, "nSn"),
+        (KEY.user, ELSEWHERE, "sN"),
+    ]
     await newer.close()
 
 

@@ -34,18 +34,16 @@ async def test_rules_are_of_one_user_and_in_the_order_they_were_made(stores: Sto
     made = [pin(9_999, "one"), pin(10_000, "two"), pin(10_001, "three")]
     await change(stores, added=made[1:])
     await change(stores, added=made[:1])
-    assert list(await stores.user_rules.list(KEY.tenant)) == made
-    assert list(await stores.user_rules.list(OTHER_USER.tenant)) == []
+    assert (await stores.user_rules.of_user(KEY.tenant))[0] == made
+    assert await stores.user_rules.of_user(OTHER_USER.tenant) == ([], 1)
 
 
 async def test_a_lifted_rule_is_gone_and_its_number_is_not_given_again(stores: Stores) -> None:
-    assert await stores.user_rules.next_number(KEY.tenant) == 1
     await change(stores, added=[pin(1, "one"), pin(2, "two")])
     await change(stores, removed=["u-0002", "u-0099"])
-    assert list(await stores.user_rules.list(KEY.tenant)) == [pin(1, "one")]
-    assert await stores.user_rules.next_number(KEY.tenant) == 3
+    assert await stores.user_rules.of_user(KEY.tenant) == ([pin(1, "one")], 3)
     await change(stores, added=[pin(2, "two")])
-    assert len(await stores.user_rules.list(KEY.tenant)) == 2
+    assert len((await stores.user_rules.of_user(KEY.tenant))[0]) == 2
 
 
 async def test_a_commit_may_be_run_again_and_another_rule_of_the_id_is_refused(
@@ -55,4 +53,4 @@ async def test_a_commit_may_be_run_again_and_another_rule_of_the_id_is_refused(
     await change(stores, added=[pin(1, "one")])
     with pytest.raises(ConflictError, match="made a rule at the same time; send it again"):
         await change(stores, added=[pin(1, "another")])
-    assert list(await stores.user_rules.list(KEY.tenant)) == [pin(1, "one")]
+    assert (await stores.user_rules.of_user(KEY.tenant))[0] == [pin(1, "one")]

@@ -21,6 +21,7 @@ from acc_ace.core.schemas.trace import ModelCall, RequestPart, TurnTrace
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores
+from acc_ace.turn.ports import Ccm
 from acc_ace.turn.spending import Spending
 from config import Settings
 from schemas.base import Authority, PlaybookScope, SessionKey, Tenant
@@ -104,8 +105,8 @@ async def fill(
         scope=RuleScope.USER,
     )
     work.add(container.user_rules.change_write(key.tenant, added=[rule], removed=[]))
+    work.add(container.ccm_records.add_write(key.tenant, Ccm(mark("compressor"), "here:1"), "nS"))
     await work.commit()
-    await container.ccm_records.add(key.tenant, mark("compressor"), "nS")
     used = {"generator": {mark("model"): TokenUse(input=9, calls=1)}}
     use = container.spending.prices.priced("run-1", 1, used)
     await container.spending.store.add(key, use, day=START.date())

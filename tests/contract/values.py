@@ -3,6 +3,7 @@
 from datetime import timedelta
 from typing import Any
 
+from acc_ace.turn.ports import Ccm
 from schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from schemas.base import SessionKey, Tenant
 from schemas.bullet import Bullet
@@ -18,6 +19,8 @@ KEY = SessionKey("shop", "aiko", "s-1")
 OTHER_SESSION = SessionKey("shop", "aiko", "s-2")
 OTHER_USER = SessionKey("shop", "ben", "s-1")
 OTHER_APP = SessionKey("desk", "aiko", "s-1")
+SMALL = Ccm("openai/small", "here:1")
+ELSEWHERE = Ccm("openai/small", "there:1")
 
 
 def artifact(

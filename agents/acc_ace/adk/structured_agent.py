@@ -86,4 +86,6 @@ class DirectCompletion:
                 use=reply.use + facts.use,
                 warnings=(*reply.warnings, *facts.warnings),
             )
-        return reply
+        # Only a model with retries and a fallback of ours knows where its models are.
+        endpoint_of = getattr(self._model, "endpoint_of", None)
+        return replace(reply, endpoint=endpoint_of(reply.model)) if endpoint_of else reply

@@ -52,14 +52,15 @@ async def export_user(
 
 async def _rules(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
     """The rules that hold in every session of the user."""
-    for pin in await container.user_rules.list(tenant):
+    rules, _ = await container.user_rules.of_user(tenant)
+    for pin in rules:
         yield record("rule", pin)
 
 
 async def _compressors(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
     """How well the user's compressors have read rules."""
-    for model, marks in await container.ccm_records.of_user(tenant):
-        yield {"kind": "compressor", "model": model, "marks": marks}
+    for _, ccm, marks in await container.ccm_records.of_user(tenant):
+        yield {"kind": "compressor", **ccm._asdict(), "marks": marks}
 
 
 async def _spending(container: Container, tenant: Tenant) -> AsyncIterator[Record]:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
+from urllib.parse import urlsplit
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.registry import LLMRegistry
@@ -61,10 +62,15 @@ def build_model(role: Role, settings: Settings, *, host: BaseLlm | str = "") -> 
     if block.fallback:
         fallback = _named(f"{block_of}__FALLBACK", block.fallback, block, settings)
     is_hosts = isinstance(host, BaseLlm)
-    places = {primary.model: _HOST if is_hosts else _place(primary.model, settings)}
+    places = {
+        primary.model: _host_place(primary) if is_hosts else place_of(primary.model, settings)
+    }
     if fallback is not None:
         is_hosts = is_hosts and not block.fallback
-        places.setdefault(fallback.model, _HOST if is_hosts else _place(fallback.model, settings))
+        places.setdefault(
+            fallback.model,
+            _host_place(fallback) if is_hosts else place_of(fallback.model, settings),
+        )
     limits = settings.limits
     breakers = {
         model: shared_breaker(model, place, limits.breaker_failures, limits.breaker_pause_s)
@@ -77,11 +83,18 @@ def build_model(role: Role, settings: Settings, *, host: BaseLlm | str = "") -> 
         primary=primary,
         fallback=fallback,
         breaker_of=breakers.__getitem__,
+        endpoint_of={name: endpoint_of(name, place) for name, place in places.items()}.__getitem__,
     )
 
 
-_HOST = "host"
-"""Where a model is that somebody else has built."""
+def _host_place(model: BaseLlm) -> str:
+    """Where a model is that somebody else has built, as far as it says so."""
+    return str(getattr(model, "base_url", None) or "host")
+
+
+def endpoint_of(model: str, place: str) -> str:
+    """Which server a model is at: host and port of its address, else whose it is."""
+    return urlsplit(place).netloc.rpartition("@")[2] or place or kind_of(model)
 
 
 @lru_cache(maxsize=256)
@@ -90,7 +103,7 @@ def shared_breaker(model: str, place: str, failures: int, pause_s: float) -> Bre
     return Breaker(failures=failures, pause_s=pause_s)
 
 
-def _place(model: str, settings: Settings) -> str:
+def place_of(model: str, settings: Settings) -> str:
     """Where a model is reached, if that can be chosen."""
     match kind_of(model):
         case "openai-compatible":

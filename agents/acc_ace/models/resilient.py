@@ -67,6 +67,8 @@ class ResilientLlm(BaseLlm):
     fallback: BaseLlm | None = None
     breaker_of: Callable[[str], Breaker] = Field(default_factory=_own_breakers, exclude=True)
     """The breaker of a model by its name."""
+    endpoint_of: Callable[[str], str] = Field(default=lambda _: "", exclude=True)
+    """Which server a model is at, by its name."""
     sleep: Callable[[float], Awaitable[None]] = Field(default=asyncio.sleep, exclude=True)
     rng: random.Random = Field(default_factory=random.SystemRandom, exclude=True)
 

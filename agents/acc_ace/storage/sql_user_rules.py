@@ -15,10 +15,9 @@ _INSERT = """
     WHERE user_rules.body IN ('', excluded.body) RETURNING rule_id
 """
 _SELECT = """
-    SELECT body FROM user_rules WHERE app = ? AND user_id = ? AND body <> ''
+    SELECT body FROM user_rules WHERE app = ? AND user_id = ?
     ORDER BY length(rule_id), rule_id
 """
-_COUNT = "SELECT count(*) FROM user_rules WHERE app = ? AND user_id = ?"
 _LIFT = "UPDATE user_rules SET body = '' WHERE app = ? AND user_id = ? AND rule_id = ?"
 
 
@@ -28,15 +27,12 @@ class SqlUserRules:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def list(self, tenant: Tenant) -> Sequence[ConstraintPin]:
-        """The user's rules, oldest first."""
+    async def of_user(self, tenant: Tenant) -> tuple[Sequence[ConstraintPin], int]:
+        """The user's rules, oldest first, and the number of the next; a lifted one keeps its."""
         records = await self._database.read(lambda rows: rows.all(_SELECT, tenant))
-        return [decode(ConstraintPin, body, what="a rule of a user") for (body,) in records]
-
-    async def next_number(self, tenant: Tenant) -> int:
-        """The number of the user's next rule; numbers are never reused."""
-        records = await self._database.read(lambda rows: rows.all(_COUNT, tenant))
-        return int(records[0][0]) + 1
+        bodies = [body for (body,) in records if body]
+        rules = [decode(ConstraintPin, body, what="a rule of a user") for body in bodies]
+        return rules, len(records) + 1
 
     def change_write(
         self, tenant: Tenant, *, added: Sequence[ConstraintPin], removed: Sequence[str]

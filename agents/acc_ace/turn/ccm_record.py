@@ -2,11 +2,12 @@
 
 Counted are only sentences on which the reader is certain. A mark is a letter: 'n' and 'N' for a
 sentence that is certainly none, left alone or called something; 's' and 'S' for one that very
-surely is a rule, pointed at or passed over. Capitals are errors of the CCM.
+surely is a rule, pointed at or passed over. Capitals are errors of the CCM. They are written with
+the turn's commit, and an undo leaves them: they say nothing of the user.
 """
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple, Self
 
 from acc_ace.core.schemas.commit import CompressorReply
 from acc_ace.core.schemas.interaction import TurnInput
@@ -14,6 +15,7 @@ from acc_ace.core.text.rules.mentions import readings
 from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.reader import knows
 from acc_ace.core.text.rules.reading import Trust
+from acc_ace.turn.ports import Ccm, CcmMarks
 
 _KINDS: Final = ("nN", "sS")
 _NEWEST = 20
@@ -43,22 +45,46 @@ def marks_of(x_t: TurnInput, reply: CompressorReply) -> str:
     return marks
 
 
-def trust_in(own: str, others: Sequence[str]) -> Trust:
+def trust_in(ccm: Ccm, user: str, records: Sequence[CcmMarks]) -> Trust:
     """How far a CCM is believed, by its marks with this user and with others of the app.
 
     Too wrong is more than a quarter of the newest 20 marks of a kind with this user, from the
     fifth on; or of ten users or more, two marks of each at most.
     """
-    for kind in _KINDS:
-        mine = [mark for mark in own if mark in kind][-_NEWEST:]
-        if len(mine) >= _FEWEST and _wrong(mine) > _MOST_WRONG:
-            return Trust.DOUBTED
-        each = [[mark for mark in marks if mark in kind][-_OF_A_USER:] for marks in (own, *others)]
-        counted = [marks for marks in each if marks]
-        if len(counted) >= _USERS and _wrong([m for marks in counted for m in marks]) > _MOST_WRONG:
-            return Trust.DOUBTED
-    return Trust.BELIEVED
+    each = (count for kind in counts(ccm, user, records) for count in kind)
+    return Trust.DOUBTED if any(count.is_too_wrong for count in each) else Trust.BELIEVED
 
 
-def _wrong(marks: Sequence[str]) -> float:
-    return sum(mark.isupper() for mark in marks) / len(marks)
+class Count(NamedTuple):
+    """Marks of one kind that count, and whether they are enough to judge by."""
+
+    wrong: int
+    among: int
+    is_enough: bool
+
+    @classmethod
+    def of(cls, marks: Sequence[str], *, is_enough: bool) -> Self:
+        """The count of marks."""
+        return cls(sum(mark.isupper() for mark in marks), len(marks), is_enough)
+
+    @property
+    def is_too_wrong(self) -> bool:
+        """Whether a CCM with such marks is not believed."""
+        return self.is_enough and self.wrong > _MOST_WRONG * self.among
+
+
+def counts(ccm: Ccm, user: str, records: Sequence[CcmMarks]) -> list[tuple[Count, Count]]:
+    """Of sentences that are none, then of rules: the marks with this user, and with all."""
+    # What was counted before endpoints were told apart has none.
+    marks = {each.user: each.marks for each in records if each.ccm in {ccm, Ccm(ccm.model)}}
+    return [_counts(kind, marks.get(user, ""), marks.values()) for kind in _KINDS]
+
+
+def _counts(kind: str, own: str, everyone: Iterable[str]) -> tuple[Count, Count]:
+    mine = [mark for mark in own if mark in kind][-_NEWEST:]
+    each = [[mark for mark in marks if mark in kind][-_OF_A_USER:] for marks in everyone]
+    users = sum(map(bool, each))
+    return (
+        Count.of(mine, is_enough=len(mine) >= _FEWEST),
+        Count.of([mark for marks in each for mark in marks], is_enough=users >= _USERS),
+    )

@@ -27,7 +27,7 @@ from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.errors import InputError, StoreError
 from acc_ace.model_settings import Role
 from acc_ace.turn.ports import EventBuffer
-from acc_ace.turn.rule_service import ruled, user_rules
+from acc_ace.turn.rule_service import ruled
 from acc_ace.turn.spending import beside_replay
 from acc_ace.turn.steps import compress, qualify, recall
 from acc_ace.turn.structured_call import Completion
@@ -105,7 +105,7 @@ class TurnLifecycle:
         scope = container.playbook_scope(key.app, key.user)
         lost, rules, last, newest, observer.cost_before, record.playbook = await asyncio.gather(
             lost_calls(container, key),
-            user_rules(container, key),
+            container.user_rules.of_user(key.tenant),
             container.evidence.last(key),
             container.evidence.list(key, limit=MOST_UNANSWERED),
             container.spending.store.of_session(key),

@@ -130,12 +130,11 @@ class ToolStarts(Protocol):
 class UserRules(Protocol):
     """Store the user-wide rules. Raises StoreError."""
 
-    async def list(self, tenant: Tenant) -> Sequence[ConstraintPin]:
-        """Return the user's rules, oldest first."""
-        ...
+    async def of_user(self, tenant: Tenant) -> tuple[Sequence[ConstraintPin], int]:
+        """Return the user's rules, oldest first, and the number of the next.
 
-    async def next_number(self, tenant: Tenant) -> int:
-        """Return the number of the user's next rule; numbers are never reused."""
+        Numbers are never reused.
+        """
         ...
 
     def change_write(
@@ -148,19 +147,35 @@ class UserRules(Protocol):
         ...
 
 
+class Ccm(NamedTuple):
+    """A compressor: its model, and the endpoint that serves it."""
+
+    model: str
+    endpoint: str = ""
+    """Host and port, or the provider; empty if unknown."""
+
+
+class CcmMarks(NamedTuple):
+    """The newest marks of a CCM with a user."""
+
+    user: str
+    ccm: Ccm
+    marks: str
+
+
 class CcmRecords(Protocol):
     """Keeps how well each CCM has read rules, by user. Raises StoreError."""
 
-    async def marks(self, tenant: Tenant, model: str) -> tuple[str, Sequence[str]]:
-        """Return the newest marks of a model with this user, and with others of the app."""
+    async def of_app(self, tenant: Tenant) -> Sequence[CcmMarks]:
+        """Return the newest marks of each CCM with this user, and with some others of the app."""
         ...
 
-    async def of_user(self, tenant: Tenant) -> Sequence[tuple[str, str]]:
-        """Return the models that a user's messages were read by, each with its newest marks."""
+    async def of_user(self, tenant: Tenant) -> Sequence[CcmMarks]:
+        """Return the same of this user alone."""
         ...
 
-    async def add(self, tenant: Tenant, model: str, marks: str) -> None:
-        """Append marks; the oldest beyond a bound go."""
+    def add_write(self, tenant: Tenant, ccm: Ccm, marks: str) -> Write:
+        """Append marks as a part of a unit of work; the oldest beyond a bound go."""
         ...
 
 

@@ -3,7 +3,6 @@
 Each change is one transaction over the session's state and the user-wide rules.
 """
 
-import asyncio
 from collections.abc import Callable, Sequence
 
 from pydantic import ValidationError
@@ -44,13 +43,7 @@ async def with_user_rules(
     container: Container, key: SessionKey, state: CommittedState
 ) -> CommittedState:
     """The state with the user-wide rules brought up to date."""
-    return ruled(state, *await user_rules(container, key))
-
-
-async def user_rules(container: Container, key: SessionKey) -> tuple[Sequence[ConstraintPin], int]:
-    """The rules of a session's user, and the number of the next one. Raises StoreError."""
-    rules = container.user_rules
-    return await asyncio.gather(rules.list(key.tenant), rules.next_number(key.tenant))
+    return ruled(state, *await container.user_rules.of_user(key.tenant))
 
 
 def ruled(state: CommittedState, rules: Sequence[ConstraintPin], number: int) -> CommittedState:

@@ -266,7 +266,8 @@ class Rollback:
 
     async def _inverse_rule_changes(self, key: SessionKey, current: int, target: int) -> CcsDiff:
         """The inverse of this session's changes to user-wide rules after version `target`."""
-        own = {pin.id: pin for pin in await self._container.user_rules.list(key.tenant)}
+        rules, _ = await self._container.user_rules.of_user(key.tenant)
+        own = {pin.id: pin for pin in rules}
         pins: dict[str, ConstraintPin] = {}
         present: dict[str, bool] = {}
         for version in range(current, target, -1):

@@ -5,7 +5,6 @@ commit gate before it becomes CCS_t. What a step costs goes to the turn's observ
 """
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -34,12 +33,12 @@ from acc_ace.core.schemas.qualification import Qualification, QualificationReaso
 from acc_ace.core.text.rules.contradiction import screened_input
 from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.reading import Trust, read_proposals, read_user_words
-from acc_ace.errors import StoreError
 from acc_ace.memory.excerpts import quotations
 from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.turn.ccm_record import marks_of, trust_in
 from acc_ace.turn.foreign_text import has_foreign_text
 from acc_ace.turn.observer import TurnObserver
+from acc_ace.turn.ports import Ccm, CcmMarks
 from acc_ace.turn.structured_call import (
     Completion,
     StructuredResult,
@@ -51,8 +50,6 @@ from acc_ace.turn.structured_call import (
     structured_call,
 )
 from acc_ace.turn.turn_record import TurnStart
-
-logger = logging.getLogger(__name__)
 
 _QUOTED = 3
 """Quotations of full length that the references have room for."""
@@ -206,7 +203,7 @@ async def compress(
                 repairs=limits.repairs,
             )
             observer.count(use, result)
-            trust = await _trust(container, start, result)
+            trust = await _trust(container, start, result, observer)
             # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
             gate = await asyncio.to_thread(_gated, start, qualified, result.value, trust, limits)
         observer.warn(*gate.warnings)
@@ -252,20 +249,18 @@ def _carried_on(start: TurnStart, limits: Limits) -> GateResult:
 
 
 async def _trust(
-    container: Container, start: TurnStart, result: StructuredResult[CompressorReply]
+    container: Container,
+    start: TurnStart,
+    result: StructuredResult[CompressorReply],
+    observer: TurnObserver,
 ) -> Trust:
     """How far what the CCM says of rules is believed; its reply counts from the next turn on."""
     if result.value is None or result.value.rule_changes is None:
         return Trust.ABSENT
-    tenant, model = start.key.tenant, result.model
-    trust = trust_in(*await container.ccm_records.marks(tenant, model))
+    ccm, tenant = Ccm(result.model, result.endpoint), start.key.tenant
     if marks := await asyncio.to_thread(marks_of, start.x_t, result.value):
-        try:
-            await container.ccm_records.add(tenant, model, marks)
-        except StoreError:
-            # A lost mark costs nothing that a user was promised; a lost turn would.
-            logger.exception("ccm_record_lost session=%s", start.key.session)
-    return trust
+        observer.ccm_marks = CcmMarks(tenant.user, ccm, marks)
+    return trust_in(ccm, tenant.user, await container.ccm_records.of_app(tenant))
 
 
 def _gated(

@@ -34,6 +34,8 @@ class Reply:
 
     text: str
     model: str = ""
+    endpoint: str = ""
+    """Where the model was asked: host and port, or the provider; empty if unknown."""
     use: TokenUse = field(default_factory=TokenUse)
     warnings: tuple[str, ...] = ()
     request: tuple[RequestPart, ...] = ()
@@ -57,6 +59,7 @@ class StructuredResult(Generic[T]):
 
     value: T | None
     model: str = ""
+    endpoint: str = ""
     use: TokenUse = field(default_factory=TokenUse)
     warnings: tuple[str, ...] = ()
     calls: tuple[ModelCall, ...] = ()
@@ -66,6 +69,7 @@ class StructuredResult(Generic[T]):
         *,
         value: T | None = None,
         model: str = "",
+        endpoint: str = "",
         use: TokenUse,
         warnings: Sequence[str],
         calls: Sequence[ModelCall] = (),
@@ -74,6 +78,7 @@ class StructuredResult(Generic[T]):
         return StructuredResult(
             value=self.value if value is None else value,
             model=model or self.model,
+            endpoint=endpoint if model else self.endpoint,
             use=self.use + use,
             warnings=(*self.warnings, *warnings),
             calls=(*self.calls, *calls),
@@ -106,7 +111,13 @@ async def structured_call(
             call = _call(prompt, sent, Reply("", use=spent), started, error=str(error))
             return total.plus(use=spent, warnings=[_named(prompt, str(error))], calls=[call])
         call = _call(prompt, sent, reply, started)
-        total = total.plus(model=reply.model, use=reply.use, warnings=reply.warnings, calls=[call])
+        total = total.plus(
+            model=reply.model,
+            endpoint=reply.endpoint,
+            use=reply.use,
+            warnings=reply.warnings,
+            calls=[call],
+        )
         reason: object
         try:
             total = replace(total, value=_with_entries(total.value, parse(reply.text)))

@@ -92,6 +92,8 @@ def _writes(container: Container, record: "TurnRecord", turn: Interaction) -> It
         yield container.journal.append_write(key, record.entry, expected_version=version)
         if write := user_rules_write(container, key, record.entry.diff):
             yield write
+        if marks := record.observer.ccm_marks:
+            yield container.ccm_records.add_write(key.tenant, marks.ccm, marks.marks)
     for interaction in (*(call.evidence for call in lost), turn):
         if interaction is not None:
             yield container.evidence.record_write(key, interaction)

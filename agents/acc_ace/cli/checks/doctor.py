@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from acc_ace.cli.checks.compressor_belief import check_belief
 from acc_ace.cli.checks.configuration import (
     check_address,
     check_agent_dir,
@@ -75,6 +76,7 @@ def _with_settings(settings: Settings, *, online: bool) -> Iterable[CheckResult]
     yield from check_playbooks(settings)
     yield from check_keys(settings)
     yield from check_models(settings)
+    yield from check_belief(settings)
     yield check_guard(settings)
     yield check_embedder(settings)
     if online:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import TypeVar
 from urllib.parse import quote
 
 from acc_ace.cli.checks.installation import CheckResult, note, ok, problem
@@ -15,7 +16,11 @@ from acc_ace.config import Settings
 from acc_ace.errors import ConfigError, StoreError
 from acc_ace.hooks import STORES, only
 from acc_ace.storage.sql_database import check_version
+from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sqlite.artifact_writes import SqliteRows
 from acc_ace.storage.sqlite.database import DATABASE_FILE, store_error
+
+T = TypeVar("T")
 
 ENOUGH_BYTES = 200 * 1024 * 1024
 """Minimum free disk space, in bytes."""
@@ -81,6 +86,34 @@ def check_databases(settings: Settings) -> Iterator[CheckResult]:
         yield ok("database", "not created yet")
     for path in paths:
         yield _check_database(path)
+
+
+def from_memory(settings: Settings, query: Callable[[Rows], T]) -> T | None:
+    """What a query finds in the memory, read-only; None without one, or of an earlier schema.
+
+    Database errors have their own finding.
+    """
+    path = settings.data_dir.absolute() / DATABASE_FILE
+    try:
+        if settings.store == "postgres":
+            return asyncio.run(_from_postgres(settings, query))
+        if settings.store == "memory" or not path.is_file():
+            return None
+        uri = f"file:{quote(str(path))}?mode=ro"
+        with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as connection:
+            return query(SqliteRows(connection))
+    except (sqlite3.Error, StoreError, ConfigError):
+        return None
+
+
+async def _from_postgres(settings: Settings, query: Callable[[Rows], T]) -> T:
+    stores = only(STORES, "ACC_ACE_STORE=postgres")
+    database = stores.open_database(settings.model_copy(update={"database_wait_s": 0.0}))
+    try:
+        result: T = await database.read(query)
+    finally:
+        await database.close()
+    return result
 
 
 def _check_postgres(settings: Settings) -> CheckResult:
