@@ -16,6 +16,7 @@ from urllib.parse import quote
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey, Tenant, Value
 from acc_ace.core.schemas.commit import CommitKind, JournalEntry
+from acc_ace.core.schemas.playbook import DeltaRecord
 from acc_ace.errors import InputError, NotFoundError
 
 MOST_BEHIND: Final = 1_000
@@ -100,7 +101,10 @@ async def _session_event(
 
 
 def playbook_source(container: Container, scope: PlaybookScope) -> Source:
-    """The delta log of a playbook, without who taught it; `n` is the place of a record in it."""
+    """The delta log of a playbook, without who taught it; `n` is the place of a record in it.
+
+    All users of an app follow one log, so it has no text that nobody has confirmed.
+    """
 
     async def newest() -> int:
         records = await container.playbooks.deltas(scope, limit=1)
@@ -114,13 +118,19 @@ def playbook_source(container: Container, scope: PlaybookScope) -> Source:
                 turn=record.version,
                 n=record.seq,
                 kind="delta",
-                data=record.model_dump(mode="json", exclude=_PRIVATE),
+                data=_confirmed(record, scope).model_dump(mode="json", exclude=_PRIVATE),
             )
             for record in reversed(records)
             if record.seq > n
         ]
 
     return Source(newest, after)
+
+
+def _confirmed(record: DeltaRecord, scope: PlaybookScope) -> DeltaRecord:
+    bullets = {"before": record.before, "after": record.after}
+    hidden = [name for name, bullet in bullets.items() if bullet and bullet.unconfirmed]
+    return record if scope.user else record.model_copy(update=dict.fromkeys(hidden))
 
 
 def tenant_source(container: Container, tenant: Tenant) -> Source:

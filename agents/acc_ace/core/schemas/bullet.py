@@ -74,6 +74,10 @@ class Bullet(Value):
         "an operator confirms it.",
     )
 
+    def is_shown_to(self, user: str) -> bool:
+        """Whether a user may be shown it: it is confirmed, or of a turn of the user's."""
+        return not self.unconfirmed or (self.origin is not None and self.origin.user == user)
+
     @field_validator("id")
     @classmethod
     def _well_formed(cls, value: str) -> str:

@@ -93,7 +93,7 @@ class Playbook(StoredValue):
 
     def shown_to(self, user: str) -> Self:
         """The playbook without lessons of other users that nobody has confirmed."""
-        shown = tuple(b for b in self.bullets if not b.unconfirmed or _author(b) == user)
+        shown = tuple(bullet for bullet in self.bullets if bullet.is_shown_to(user))
         if len(shown) == len(self.bullets):
             return self
         return self.model_copy(update={"bullets": shown})
@@ -296,10 +296,6 @@ def _change(draft: PlaybookDraft, operation: DeltaOperation, at: datetime) -> Bu
         return draft.remove(operation.bullet_id or "")
     survivor, sources = operation.merging
     return draft.merge(survivor, sources, content=content, section=section, at=at)
-
-
-def _author(bullet: Bullet) -> str | None:
-    return bullet.origin.user if bullet.origin else None
 
 
 def _highest(bullets: object) -> int:

@@ -8,8 +8,9 @@ from acc_ace.core.playbook.playbook_form import Form
 from acc_ace.ext.playbook_files import forms
 from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_changes import CHANGES, body_text, change_view, text_body
-from acc_ace.server.routes.playbook_views import ChangeView, seen_by
-from acc_ace.server.server_context import Editor, Expected, Reader, User, set_etag
+from acc_ace.server.routes.playbook_routes import Asks
+from acc_ace.server.routes.playbook_views import ChangeView
+from acc_ace.server.server_context import Editor, Expected, Reader, set_etag
 
 router = APIRouter(prefix="/v1/playbook", tags=["playbook"])
 
@@ -28,7 +29,7 @@ _MEDIA_TYPES: Final = {
     responses=documented(401, 403, 404, 422, 503),
 )
 async def export(
-    user: User,
+    onlooker: Asks,
     service: Reader,
     form: Annotated[
         Form, Query(alias="format", description="markdown, json, jsonl or ace.")
@@ -36,9 +37,8 @@ async def export(
 ) -> Response:
     """The playbook as a file; Markdown, JSON and JSONL lead back to the same content."""
     stored = await service.store.load(service.scope)
-    bullets = tuple(seen_by(user, bullet) for bullet in stored.playbook.bullets)
     response = Response(
-        forms.write(stored.playbook.model_copy(update={"bullets": bullets}), form),
+        forms.write(onlooker.playbook(stored.playbook), form),
         media_type=f"{_MEDIA_TYPES[form]}; charset=utf-8",
         headers={"Content-Disposition": f'attachment; filename="playbook.{form}"'},
     )

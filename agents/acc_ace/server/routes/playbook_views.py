@@ -1,7 +1,7 @@
 """How playbooks, records and versions look over HTTP. Others than the one who asks stay unnamed."""
 
 from datetime import datetime
-from typing import Self
+from typing import NamedTuple, Self
 
 from pydantic import BaseModel, Field
 
@@ -15,8 +15,32 @@ from acc_ace.core.schemas.delta import (
     Priority,
     RefineStep,
 )
-from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
+from acc_ace.core.schemas.playbook import DeltaRecord, Playbook, StoredPlaybook
 from acc_ace.core.schemas.report import ReportedDeparture
+
+
+class Onlooker(NamedTuple):
+    """Who looks at a playbook."""
+
+    user: str
+    decides: bool
+    """Whether as an operator, who sees what nobody has confirmed and may decide what is held."""
+
+    def bullet(self, bullet: Bullet | None) -> Bullet | None:
+        """The bullet without where it comes from, unless that is a turn of the user's.
+
+        None for one that the user may not be shown: another user's, which nobody has confirmed.
+        """
+        if bullet is None or not (self.decides or bullet.is_shown_to(self.user)):
+            return None
+        if bullet.origin is None or bullet.origin.user == self.user:
+            return bullet
+        return bullet.model_copy(update={"origin": None})
+
+    def playbook(self, playbook: Playbook) -> Playbook:
+        """The playbook of such bullets."""
+        bullets = tuple(each for each in map(self.bullet, playbook.bullets) if each)
+        return playbook.model_copy(update={"bullets": bullets})
 
 
 class PlaybookView(BaseModel):
@@ -31,13 +55,14 @@ class PlaybookView(BaseModel):
     )
 
     @classmethod
-    def of(cls, stored: StoredPlaybook, *, user: str, files: int) -> Self:
+    def of(cls, stored: StoredPlaybook, onlooker: Onlooker, *, files: int) -> Self:
         """The view of one user; `files` were exported of it."""
+        playbook = onlooker.playbook(stored.playbook)
         return cls(
             version=stored.version,
             digest=stored.digest,
-            bullets=[seen_by(user, bullet) for bullet in stored.playbook.bullets],
-            stats={**stored.playbook.stats(), "files": files, **content_stats(stored.playbook)},
+            bullets=list(playbook.bullets),
+            stats={**playbook.stats(), "files": files, **content_stats(playbook)},
         )
 
 
@@ -65,15 +90,15 @@ class Delta(BaseModel):
     created_at: datetime
 
     @classmethod
-    def of(cls, record: DeltaRecord, *, user: str, decides: bool = False) -> Self:
+    def of(cls, record: DeltaRecord, onlooker: Onlooker) -> Self:
         """The view of one user, who may decide what is held or not."""
-        own = record.user == user
-        sees = own or decides
+        own = record.user == onlooker.user
+        sees = own or onlooker.decides
         return cls.model_validate(
             {
                 **{name: getattr(record, name) for name in cls.model_fields},
-                "before": record.before and seen_by(user, record.before),
-                "after": record.after and seen_by(user, record.after),
+                "before": onlooker.bullet(record.before),
+                "after": onlooker.bullet(record.after),
                 "proposed": record.proposed if sees else None,
                 "rationale": record.rationale if sees else "",
                 "session": record.session if own else None,
@@ -155,10 +180,3 @@ class RefineView(BaseModel):
     dry_run: bool
     steps: list[RefineStep]
     unmet: list[str] = Field(description="Budgets that pinned bullets alone exceed.")
-
-
-def seen_by(user: str, bullet: Bullet) -> Bullet:
-    """The bullet without where it comes from, unless that is the user's own turn."""
-    if bullet.origin is None or bullet.origin.user == user:
-        return bullet
-    return bullet.model_copy(update={"origin": None})
