@@ -39,7 +39,7 @@ PINS: Final = {
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(510, 250),
     "deep tests": Pin(58, 60),
-    "code lines": Pin(44_968, 42_500),
+    "code lines": Pin(44_979, 42_500),
     "code lines of the core": Pin(24_203, 23_500),
     "modules that the plugin loads": Pin(127, 150),
     "class names defined twice": Pin(0, 0),
