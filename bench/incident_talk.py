@@ -4,9 +4,8 @@ What is assumed of an ordinary turn: an input of 40 to 70 tokens, an answer of 6
 about 135), in English with a fifth in Japanese. A turn takes its sentences from three of ten
 exchanges, with other hosts and values, so that none is the copy of an earlier one and the state
 changes at each. The user corrects an answer at turns 14, 29 and so on, and the answer of turn 10
-needs a tool. A compressed state is about 200 tokens in the seven fields that a model writes: two
-sentences of trace, one of gist, three entities, a relation, a cue, a doubt and two artifacts it
-rests on. Turns that set a rule have no colon, as a message with one asks instead of pinning.
+needs a tool. What a model writes of a state is a sentence of gist, three entities, a relation, a
+cue and a doubt. Turns that set a rule have no colon, as a message with one asks instead of pinning.
 """
 
 import re

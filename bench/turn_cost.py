@@ -5,7 +5,8 @@
 
 Everyone holds the same conversation (`bench.incident_talk`) with scripted models whose replies
 have a realistic size. Tokens are those of everything on the wire, schemas and tool declarations
-included, by one tokenizer (`bench.turn_cost_wire`). Money is tokens of input, one of output as
+included, by one tokenizer (`bench.turn_cost_wire`), and by a real BPE where `bpe-openai` is
+installed. Money is tokens of input, one of output as
 six. A cached token costs a quarter: a request is cached as far as it repeats the last one of its
 stage, if that is 1,024 tokens or more. Break-evens are measured over `--horizon` turns.
 """
@@ -50,20 +51,9 @@ class Run:
         """The first turns."""
         return Run(self.name, self.turns[:turns])
 
-    @property
-    def calls(self) -> float:
-        """Mean calls a turn."""
-        return statistics.fmean(turn.calls for turn in self.turns)
-
-    @property
-    def tokens_in(self) -> float:
-        """Mean tokens of input a turn."""
-        return statistics.fmean(turn.tokens_in for turn in self.turns)
-
-    @property
-    def tokens_out(self) -> float:
-        """Mean tokens of output a turn."""
-        return statistics.fmean(turn.tokens_out for turn in self.turns)
+    def mean(self, of: str) -> float:
+        """Mean of a property of a turn."""
+        return statistics.fmean(getattr(turn, of) for turn in self.turns)
 
     @property
     def shared(self) -> dict[str, float]:
@@ -158,9 +148,13 @@ def means_of(whole: Run, turns: int) -> Cells:
     run = whole.up_to(turns)
     return {
         "run": run.name,
-        "calls": round(run.calls, 2),
-        "tokens in": round(run.tokens_in),
-        "tokens out": round(run.tokens_out),
+        "calls": round(run.mean("calls"), 2),
+        "tokens in": round(run.mean("tokens_in")),
+        "tokens out": round(run.mean("tokens_out")),
+        "BPE in": round(run.mean("real_in")) or None,
+        "BPE out": round(run.mean("real_out")) or None,
+        "cost": round(run.mean("cost")),
+        "cost, cached": round(run.mean("cached_cost")),
         "in, last turn": run.turns[-1].tokens_in,
         "rule of turn 3 lost at": whole.rule_lost,
     }

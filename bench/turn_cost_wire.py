@@ -5,6 +5,7 @@ in this order: providers put what is constant first. Each role's replies have a 
 `bench.incident_talk` says; the usual answer of the Curator is an empty list of changes.
 """
 
+import importlib
 import json
 import re
 from collections import Counter
@@ -19,9 +20,15 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import Field
 
+from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.models.response_shape import declarations_of, json_schema_of, parameters_of, role_of
 from bench.incident_talk import FIRST_RULE, RULES, Exchange, exchanges
+
+try:
+    _BPE = importlib.import_module("bpe_openai").get_encoding("o200k_base")
+except ImportError:
+    _BPE = None
 
 OUTPUT_PRICE = 6.0
 """Price of a token of output, as a multiple of one of input."""
@@ -45,6 +52,9 @@ class TurnUse:
     calls: int = 0
     tokens_in: int = 0
     tokens_out: int = 0
+    real_in: int = 0
+    """The same by a real BPE; 0 where none is installed."""
+    real_out: int = 0
     cached: int = 0
     """Tokens of the input that a cache of prefixes covers."""
     has_rule: bool = False
@@ -109,6 +119,8 @@ class MeteredLlm(BaseLlm):
         use.stages[role] += 1
         use.tokens_in += tokens
         use.tokens_out += estimate_tokens(said)
+        use.real_in += real_tokens(wire)
+        use.real_out += real_tokens(said)
         for name, text in parts.items():
             for part, size in _sizes(name, text):
                 use.parts[role, part] += size
@@ -150,6 +162,11 @@ def wire_parts(request: LlmRequest) -> Iterator[tuple[str, str]]:
     yield "contents", "\n".join(map(_shown, request.contents))
 
 
+def real_tokens(text: str) -> int:
+    """Tokens by o200k_base, where `pip install bpe-openai` has brought it; else 0."""
+    return len(_BPE.encode(text)) if _BPE else 0
+
+
 def shared_chars(before: str, now: str) -> int:
     """Length of the common prefix."""
     pairs = zip(before, now, strict=False)
@@ -179,7 +196,7 @@ def _structured(role: str, now: Exchange, wire: str) -> dict[str, object]:
                 ]
             }
         case "compressor":
-            return _state(now, ids)
+            return _state(now)
         case "generator":
             return {
                 "reasoning": ["The state holds the newest values.", "No constraint is touched."],
@@ -207,22 +224,24 @@ def _structured(role: str, now: Exchange, wire: str) -> dict[str, object]:
             raise ValueError(f"no reply is scripted for the role '{role}'")
 
 
-def _state(now: Exchange, ids: list[str]) -> dict[str, object]:
+def _state(now: Exchange) -> dict[str, object]:
     changes: list[dict[str, object]] = []
+
+    def number(sentence: str) -> int:
+        return 1 + [each.text for each in own_words(now.said).sentences].index(sentence)
+
     if now.goal:
-        changes.append({"kind": "goal", "quote": now.goal, "sure": True})
+        changes.append({"says": "the goal", "sentence": number(now.goal), "kind": "goal"})
     if now.rule:
-        changes.append({"kind": "add", "quote": now.rule, "sure": True})
+        rule = {"says": "a rule", "sentence": number(now.rule), "kind": "restriction"}
+        changes.append(rule)
     return {
-        "episodic_trace": f"The user asked for advice; it was: {now.answer.split('. ')[0]}.",
         "semantic_gist": now.gist,
         "focal_entities": list(now.entities),
         "relational_map": [now.relation],
-        "goal_orientation": "",
-        "constraints": [],
         "predictive_cue": now.cue,
         "uncertainty_signal": now.doubt,
-        "retrieved_artifacts": [f"[{each}] earlier values of the same hosts" for each in ids[:2]],
+        "input_is": "A report of measurements with a question.",
         "rule_changes": changes,
     }
 

@@ -24,14 +24,16 @@ def state_of(shown: object) -> ShownState:
     fields: dict[str, list[str]] = {}
     name = ""
     for line in shown.splitlines() if isinstance(shown, str) else ():
-        if line.startswith("- "):
+        if line.startswith(("- ", "| ")):
+            if line.startswith("| ") and not fields.get(name):
+                fields[name] = [""]
             fields.setdefault(name, []).append(line[2:])
             continue
         name, _, rest = line.partition(":")
         fields[name] = [] if rest.strip() in {"", NOTHING} else [rest.strip()]
     rules = [rule for item in fields.get("constraints", []) if (rule := _PIN.fullmatch(item))]
     values: dict[str, Any] = {
-        field: fields.get(field, []) if isinstance(none, list) else " ".join(fields.get(field, []))
+        field: fields.get(field, []) if isinstance(none, list) else "\n".join(fields.get(field, []))
         for field, none in empty_ccs()
     }
     values["constraints"] = [rule[2] for rule in rules]

@@ -152,8 +152,11 @@ _QUOTED = re.compile(r"- \[[^\]\s]+\] \w+, \d{4}-\d\d-\d\d: .*?(?=\\n|\n|$)")
 
 
 def unquoted(shown: str) -> str:
-    """What a model was shown, without the quotations among the references of the state."""
-    return _QUOTED.sub("", shown)
+    """What a model was shown, without what the state quotes: references and the last exchange."""
+    return _TAIL.sub("", _QUOTED.sub("", shown))
+
+
+_TAIL = re.compile(r"(?:\n|\\n)\| (?:(?!\n|\\n).)*")
 
 
 def whole(request: LlmRequest) -> str:

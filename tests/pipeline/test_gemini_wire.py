@@ -116,12 +116,16 @@ async def test_structured_request_of_each_role_is_on_the_wire(
     assert sent.headers["x-goog-api-key"] == "test-key"
 
 
+CARRIED = {"goal_orientation", "constraints", "episodic_trace", "retrieved_artifacts"}
+"""Fields of the state that code carries or makes."""
+
+
 async def test_the_compressor_is_asked_for_what_code_does_not_carry_over(
     gemini: FakeGemini,
 ) -> None:
     await ask("compressor")
     schema = gemini.requests[0].body["generationConfig"]["responseSchema"]
-    asked = [name for name in CCS_FIELDS if name not in {"goal_orientation", "constraints"}]
+    asked = [name for name in CCS_FIELDS if name not in CARRIED]
     assert list(schema["properties"]) == [*asked, "input_is", "rule_changes"]
 
 

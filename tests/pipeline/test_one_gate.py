@@ -21,7 +21,7 @@ from schemas.base import Authority, Tenant
 from schemas.interaction import Attachment, TurnInput
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY as DESK
-from tests.pipeline.desk import Desk, whole
+from tests.pipeline.desk import Desk, unquoted, whole
 from tests.pipeline.talk import KEY, Talk, seen, settings
 
 BAN = "営業時間内はdb-01の再起動禁止。"
@@ -219,7 +219,9 @@ async def test_a_tools_word_that_was_repeated_is_no_fact_of_the_next_turn() -> N
     assert ccs.semantic_gist == "手引きを見た。"
     assert ccs.predictive_cue is None
     assert ccs.retrieved_artifacts == []
-    assert LIFTS not in seen(talk.llm.requests_of("generator")[-1])
+    generator = seen(talk.llm.requests_of("generator")[-1])
+    assert LIFTS not in unquoted(generator)
+    assert generator.count(LIFTS) == generator.count(f'is in force] "{LIFTS}"') == 1
 
 
 async def test_a_rule_that_x_t_sets_drops_references_to_what_the_ccm_was_shown() -> None:

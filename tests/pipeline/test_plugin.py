@@ -200,7 +200,7 @@ async def test_include_contents_makes_no_difference(include: str) -> None:
     app = desk(llm, include_contents=include)
     await app.ask(f"{BAN} Marker zebra.")
     await app.ask("What is 1+1?")
-    everything = whole(llm.requests[-1])
+    everything = unquoted(whole(llm.requests[-1]))
     assert [content.role for content in llm.requests[-1].contents] == [
         "user",
         "user",

@@ -390,15 +390,21 @@ async def test_a_run_over_a_live_connection_is_refused() -> None:
     assert llm.requests == []
 
 
-async def test_an_unanswered_turn_is_never_recalled() -> None:
+async def test_the_words_of_an_unanswered_turn_stand_once_in_the_next_and_are_not_recalled() -> (
+    None
+):
     llm = ScriptedLlm().on("generator", RuntimeError("down"), "Hi.", "Hi again.")
     app = desk(llm)
     with pytest.raises(RuntimeError, match="down"):
         await app.ask("The code word is swordfish.")
-    unanswered = len(app.memory.requests), len(llm.requests)
+    unanswered = len(llm.requests)
     await app.ask("What is the code word?")
+    [shown] = [whole(request) for request in llm.requests[unanswered:]]
+    assert "turn 1, not answered" in shown
+    assert shown.count("swordfish") == 1
+    known = len(app.memory.requests), len(llm.requests)
     await app.ask("What is the code word now?")
-    after = [*app.memory.requests[unanswered[0] :], *llm.requests[unanswered[1] :]]
+    after = [*app.memory.requests[known[0] :], *llm.requests[known[1] :]]
     assert [request for request in after if "swordfish" in whole(request)] == []
 
 

@@ -136,7 +136,7 @@ async def test_every_model_of_a_workflow_has_the_memory_and_no_transcript() -> N
     for request in (writer.requests[-1], editor.requests[-1]):
         assert BAN in whole(request)
         assert "Write on db-01." in whole(request)
-        assert "kiwi" not in whole(request).lower()
+        assert "kiwi" not in unquoted(whole(request)).lower()
         assert "zebra" not in unquoted(whole(request))
     kept = await app.evidence()
     assert [interaction.turn for interaction in kept] == [2, 1]
@@ -162,7 +162,7 @@ async def test_agents_in_a_row_see_each_other_within_the_turn_only() -> None:
     app = Desk(line)
     await app.ask(f"Begin. {BAN}")
     await app.ask("Again.")
-    last = whole(second.requests[-1])
+    last = unquoted(whole(second.requests[-1]))
     assert "mango" in last
     assert "kiwi" not in last
     assert "Again." in last

@@ -28,7 +28,8 @@ async def test_an_acknowledgement_costs_one_call_and_carries_the_state_on(said: 
     after = await desk.say(said)
     assert calls(after) == {"generator": 1}
     assert after.saved["compressor"] == "acknowledgement"
-    assert after.ccs == before.ccs
+    assert after.ccs.without_tail == before.ccs
+    assert DISK in after.ccs.episodic_trace
     assert (after.turn, after.ccs_version) == (2, before.ccs_version + 1)
 
 

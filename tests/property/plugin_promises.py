@@ -7,6 +7,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.core.gates.ccs_budget import ccs_tokens
 from acc_ace.core.schemas.state import CCS, PERSISTED
+from acc_ace.core.text.rules.own_words import without_numbers
 from schemas.artifact import RecallQuery
 from schemas.commit import CommitKind, CommittedState, JournalEntry
 from schemas.interaction import Interaction, Outcome
@@ -128,11 +129,17 @@ class Promises:
         self.rules = list(head.ccs.constraints)
 
     def _check_requests(self, run: Run) -> None:
-        """Nothing of other turns but through memory; each call with its result; each rule."""
+        """Nothing of other turns but through memory; each call with its result; each rule.
+
+        Of a turn of which nothing stands the user's own words may be shown, and no others.
+        """
         own = {run.plan.word} | {each.plan.word for each in self._same(run)}
         own |= set(_WORD.findall(" ".join(each.rule for each in self.runs)))
         for role, request in run.plan.seen:
-            text = _BEGUN.sub("", prompt_text(request))
+            text = without_numbers(_BEGUN.sub("", prompt_text(request)))
+            for each in self.runs:
+                # What the user said stands until it is read, also where no answer came.
+                text = text.replace(each.text, "") if each.text else text
             stale = (set(_WORD.findall(text)) & self.undone) - own
             assert not stale, f"{role} was sent words of undone turns: {stale} {run}"
             if role == "generator":

@@ -6,6 +6,7 @@ state. Code chooses them; they are verbatim, and stay somebody's words.
 
 from collections.abc import Callable, Collection, Sequence
 
+from acc_ace.core.gates.commands import is_acknowledgement
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.text.exchange import (
     AGENT,
@@ -46,12 +47,14 @@ def quotations(
     First those that hold words of `said` (x_t), then those with words of `around` (the state
     before), then short ones with neither that are `needed`, as an answer to a question is; in the
     order given among themselves, but that a correction goes before what it may correct. An answer
-    that repeats another quotation is left out.
+    that repeats another quotation is left out, and so is a turn that only thanks or confirms.
     """
     levels = (frozenset(query_terms(user_text)), frozenset(query_terms(" ".join(around))))
     quotes: list[tuple[tuple[int, bool], str, Quotation]] = []
     for artifact in artifacts:
         terms = frozenset(index_terms(artifact.content).split())
+        if artifact.kind is ArtifactKind.TURN and is_acknowledgement(_exchange(artifact)[0].text):
+            continue
         level = next((at for at, words in enumerate(levels) if words & terms), len(levels))
         wanted = levels[level] if level < len(levels) else frozenset[str]()
         if not wanted and artifact.artifact_id not in needed:

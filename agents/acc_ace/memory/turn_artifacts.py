@@ -42,12 +42,20 @@ def turn_artifact_id(key: SessionKey, turn: int) -> str:
 
 
 def _turn(key: SessionKey, interaction: Interaction, max_tokens: int) -> Artifact:
-    answer = interaction.decision.final_answer if interaction.decision else ""
     half = max(1, max_tokens // 2)
-    said = parts_of_input(interaction.input.authority, clip_tokens(interaction.input.text, half))
+    said, answer = clip_tokens(interaction.input.text, half), clip_tokens(interaction.answer, half)
+    return exchange_artifact(key, interaction, said, answer)
+
+
+def exchange_artifact(
+    key: SessionKey, interaction: Interaction, said: str, answer: str
+) -> Artifact:
+    """The turn as one artifact, with as much of what was said as is given."""
+    parts = parts_of_input(interaction.input.authority, said)
+    answered = [ExchangePart(AGENT, answer)] if interaction.decision else []
     return Artifact(
         artifact_id=turn_artifact_id(key, interaction.turn),
-        content=written([*said, ExchangePart(AGENT, clip_tokens(answer, half))]),
+        content=written([*parts, *answered]),
         source="turn",
         created_at=interaction.created_at,
         tenant=key.tenant,

@@ -6,7 +6,7 @@ tool calls are written, so a turn that ends early for any reason leaves CCS_{t-1
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
 from typing import Any
@@ -25,6 +25,7 @@ from acc_ace.core.schemas.interaction import (
 from acc_ace.core.schemas.qualification import QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.errors import InputError, StoreError
+from acc_ace.memory.tail import MOST_EXCHANGES, since_reading
 from acc_ace.model_settings import Role
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.rule_service import ruled
@@ -107,7 +108,7 @@ class TurnLifecycle:
             lost_calls(container, key),
             container.user_rules.of_user(key.tenant),
             container.evidence.last(key),
-            container.evidence.list(key, limit=MOST_UNANSWERED),
+            container.evidence.list(key, limit=MOST_EXCHANGES),
             container.spending.store.of_session(key),
             container.playbooks.load(scope),
         )
@@ -123,7 +124,9 @@ class TurnLifecycle:
             lost=lost,
             previous=ruled(previous, *rules),
             previous_turn=last,
-            unanswered=unanswered(start, head, newest),
+            since=since_reading(
+                previous, newest, own=start.evidence_id, after=session.history_from
+            ),
             playbook_scope=scope,
         )
         record.start = edit(start) if edit else start
@@ -298,28 +301,6 @@ class TurnLifecycle:
             follows = head.state.version - 1 if head.follows is None else head.follows
             head = await self._container.journal.get(key, follows) if follows else None
         return head is None
-
-
-MOST_UNANSWERED = 8
-_UNANSWERED_CHARS = 8_000
-
-
-def unanswered(
-    start: TurnStart, head: JournalEntry | None, newest: Sequence[Interaction]
-) -> tuple[str, ...]:
-    """The user's messages since the newest version that got no answer, oldest first.
-
-    An undo, a rollback and a reset are versions, so that what was said before them stays gone.
-    """
-    texts = [
-        each.input.text[:_UNANSWERED_CHARS]
-        for each in newest
-        if each.outcome is Outcome.FAILED
-        and (head is None or each.created_at > head.created_at)
-        and each.input.authority.may_rule
-        and each.invocation_id != start.invocation_id
-    ]
-    return tuple(text for text in dict.fromkeys(reversed(texts)) if text != start.x_t.text)
 
 
 def _named(start: TurnStart, earlier: Interaction | None) -> TurnStart:

@@ -95,7 +95,8 @@ async def edit_state(
     current, limits = head.state, container.settings.limits
     if current.version != expected_version:
         raise ConflictError(f"the state is at version {current.version}, not {expected_version}")
-    if wrong := sorted(fields.keys() - {*CCS_FIELDS} | {"constraints"} & fields.keys()):
+    kept = {"constraints", "episodic_trace"} & fields.keys()
+    if wrong := sorted(fields.keys() - {*CCS_FIELDS} | kept):
         raise InputError(f"no field to edit: {', '.join(wrong)[:200]}; rules have /rules")
     ccs = _edited(current.ccs, fields)
     goal = current.goal_pin
@@ -105,7 +106,7 @@ async def edit_state(
         text = ccs.goal_orientation
         goal = goal_pin(text, Authority.USER, current.turn, limits) if text else None
         ccs = ccs.model_copy(update={"goal_orientation": goal.text if goal else ""})
-    repairs = [*fit_fields(ccs, limits=limits).repairs]
+    repairs = [*fit_fields(ccs.without_tail, limits=limits).repairs]
     repairs += rule_1_bounded(ccs, current.pins, shrinks=True, limits=limits).repairs
     if repairs:
         over = "; ".join(f"{repair.field}: {repair.detail}" for repair in repairs)
@@ -181,9 +182,11 @@ class Rollback:
         head = await self._journal.head(key)
         if head is None:
             return None
-        turn = head.state.turn
+        turn, newest = head.state.turn, await self._container.evidence.list(key, limit=1)
+        # What was said before stays gone, in turns without an answer too.
+        begun = CommittedState(turn=turn, read_to=newest[0].invocation_id if newest else "")
         work = self._container.unit_of_work()
-        _, write = self._appended(key, head.state, CommittedState(turn=turn), CommitKind.RESET)
+        _, write = self._appended(key, head.state, begun, CommitKind.RESET)
         work.add(write)
         work.add(self._container.directory.reset_write(key, turn=turn))
         await work.commit()

@@ -6,12 +6,12 @@ commit gate before it becomes CCS_t. What a step costs goes to the turn's observ
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from acc_ace.container import Container
+from acc_ace.core.gates.ccs_budget import append_fitting
 from acc_ace.core.gates.commands import is_acknowledgement
 from acc_ace.core.gates.commit_gate import GateResult, commit
 from acc_ace.core.gates.consent_notes import invites_reply
@@ -30,10 +30,13 @@ from acc_ace.core.schemas.commit import CommitKind, CommittedState, CompressorRe
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
+from acc_ace.core.text.normalize import same_wording
 from acc_ace.core.text.rules.contradiction import screened_input
 from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.reading import Trust, read_proposals, read_user_words
+from acc_ace.core.text.sentences import split_sentences
 from acc_ace.memory.excerpts import quotations
+from acc_ace.memory.tail import fitted, tail_of
 from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.turn.ccm_record import marks_of, trust_in
 from acc_ace.turn.foreign_text import has_foreign_text
@@ -103,22 +106,7 @@ async def recall(container: Container, start: TurnStart, observer: TurnObserver)
             RecalledArtifact(artifact=call.artifact, score=1.0, why=["outcome unknown"])
             for call in start.lost
         ]
-        unseen = await _unseen(container, start, recalled)
-        candidates = [*lost, *unseen, *recalled.candidates]
-        return recalled.model_copy(update={"candidates": candidates})
-
-
-async def _unseen(
-    container: Container, start: TurnStart, recalled: Recall
-) -> list[RecalledArtifact]:
-    """The turn before an acknowledgement, whose answer no CCM has seen, unless recalled."""
-    if not start.previous.unseen_turn:
-        return []
-    artifact_id = turn_artifact_id(start.key, start.previous.unseen_turn)
-    if any(each.artifact.artifact_id == artifact_id for each in recalled.candidates):
-        return []
-    turn = await container.artifacts.get(start.key.tenant, artifact_id)
-    return [RecalledArtifact(artifact=turn, score=1.0, why=["not seen yet"])] if turn else []
+        return recalled.model_copy(update={"candidates": [*lost, *recalled.candidates]})
 
 
 async def qualify(
@@ -133,18 +121,17 @@ async def qualify(
     """Screen by rule, let the model judge the rest in one call, conclude.
 
     If the model is down, unjudged candidates are left out. Those `needed` are relevant whatever x_t
-    asks, and so are lost calls and the unseen turn.
+    asks, and so are lost calls.
     """
     limits, previous = container.settings.limits, start.previous
     with observer.stage("qualifier") as use:
-        unseen = turn_artifact_id(start.key, previous.unseen_turn)
         screening = screen(
             recalled,
             key=start.key,
             state=previous,
             now=container.clock.now(),
             limits=limits,
-            mandatory=needed | {unseen, *(call.artifact.artifact_id for call in start.lost)},
+            mandatory=needed | {call.artifact.artifact_id for call in start.lost},
         )
         scores = {each.artifact.artifact_id: each.score for each in recalled.candidates}
         decided = decide_by_score(screening.to_judge, scores)
@@ -191,10 +178,10 @@ async def compress(
     with observer.stage("compressor") as use:
         if _is_acknowledged(start):
             observer.saved["compressor"] = "acknowledgement"
-            gate = _carried_on(start, limits)
+            gate, read_to = _carried_on(start, limits), start.read_to
         else:
-            inputs = _inputs(start, "artifacts", qualified.qualified, limits)
-            inputs.update(await asyncio.to_thread(_numbered, start))
+            evidence = await asyncio.to_thread(_evidence, start, qualified, limits)
+            inputs = await asyncio.to_thread(_shown, start, evidence, limits)
             result = await structured_call(
                 model,
                 load_prompts().compressor,
@@ -205,15 +192,18 @@ async def compress(
             observer.count(use, result)
             trust = await _trust(container, start, result, observer)
             # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
-            gate = await asyncio.to_thread(_gated, start, qualified, result.value, trust, limits)
+            gate = await asyncio.to_thread(_gated, start, evidence, result.value, trust, limits)
+            read_to = start.evidence_id
         observer.warn(*gate.warnings)
         mixed = start.previous.has_foreign_text or has_foreign_text(
             start.key, start.x_t, qualified.qualified, start.previous_turn
         )
         released = [*start.dropped, *gate.diff.constraints_released]
+        state = _with_tail(start, gate.state, limits)
+        state = state.model_copy(update={"has_foreign_text": mixed, "read_to": read_to})
         entry = JournalEntry(
             kind=CommitKind.KEPT if gate.kept else CommitKind.COMMIT,
-            state=gate.state.model_copy(update={"has_foreign_text": mixed}),
+            state=state,
             diff=gate.diff.model_copy(update={"constraints_released": released}),
             invocation_id=start.invocation_id,
             created_at=container.clock.now(),
@@ -230,7 +220,7 @@ def _is_acknowledged(start: TurnStart) -> bool:
         and x_t.authority.may_rule
         and not x_t.attachments
         and not start.previous.questions
-        and not start.unanswered
+        and not start.unread
         and not start.lost
         and last is not None
         and last.decision is not None
@@ -240,12 +230,33 @@ def _is_acknowledged(start: TurnStart) -> bool:
 
 def _carried_on(start: TurnStart, limits: Limits) -> GateResult:
     """CCS_{t-1} as CCS_t, through the gate like any reply."""
-    previous = start.previous
+    previous = start.before
     reply = CompressorReply(rule_changes=[])
     words = read_user_words(start.x_t, reply, previous.pins, questions=previous.questions)
-    gate = commit(previous, previous.ccs, start.x_t, words, limits=limits)
-    unseen = previous.unseen_turn or previous.turn
-    return replace(gate, state=gate.state.model_copy(update={"unseen_turn": unseen}))
+    return commit(previous, previous.ccs, start.x_t, words, limits=limits)
+
+
+def _with_tail(start: TurnStart, state: CommittedState, limits: Limits) -> CommittedState:
+    """CCS_t with what was said since the last reading in its trace.
+
+    What stands there or in x_t verbatim is not said again by the fields of the moment.
+    """
+    exchanges = start.since.exchanges
+    tail = tail_of(exchanges, start.key, state.pins, limits.tail_tokens)
+    words = same_wording("\n".join([start.x_t.text, *(each.input.text for each in exchanges)]))
+
+    def once(text: str) -> str:
+        news = [each for each in split_sentences(text) if same_wording(each) not in words]
+        return text if len(news) == len(split_sentences(text)) else " ".join(news)
+
+    ccs = state.ccs
+    own = once(ccs.episodic_trace)
+    fields = {
+        "uncertainty_signal": once(ccs.uncertainty_signal),
+        "predictive_cue": once(ccs.predictive_cue or "") or None,
+        "episodic_trace": f"{own}\n{tail}" if tail else own,
+    }
+    return state.model_copy(update={"ccs": ccs.model_copy(update=fields)})
 
 
 async def _trust(
@@ -265,12 +276,12 @@ async def _trust(
 
 def _gated(
     start: TurnStart,
-    qualified: Qualification,
+    evidence: Evidence,
     reply: CompressorReply | None,
     trust: Trust,
     limits: Limits,
 ) -> GateResult:
-    x_t, previous = start.x_t, start.previous
+    x_t, previous = start.x_t, start.before
     return commit(
         previous,
         reply.onto(previous.ccs) if reply else None,
@@ -280,11 +291,11 @@ def _gated(
             reply,
             previous.pins,
             trust=trust,
-            unanswered=start.unanswered,
+            unanswered=start.unread,
             questions=previous.questions,
             has_goal=bool(previous.ccs.goal_orientation),
         ),
-        evidence=_evidence(start, qualified, limits),
+        evidence=evidence,
         limits=limits,
     )
 
@@ -292,13 +303,13 @@ def _gated(
 def _inputs(
     start: TurnStart, name: str, artifacts: Sequence[Artifact], limits: Limits
 ) -> dict[str, object]:
-    """What a model of memory is shown: CCS_{t-1}, artifacts, x_t.
+    """What a judge of relevance is shown: CCS_{t-1}, artifacts, x_t.
 
     What CCS_{t-1} quoted was for its own turn. Artifacts are screened by its constraints (x_t's are
     not known yet): all passed the gate except the session's own turns, in which answers may
     contradict.
     """
-    previous = start.previous
+    previous = start.before
     references = carried(previous.ccs.retrieved_artifacts, limits)
     ccs = previous.ccs.model_copy(update={"retrieved_artifacts": references})
     quoted = [
@@ -309,21 +320,56 @@ def _inputs(
     ]
     return {
         "previous_state": state_value(previous.model_copy(update={"ccs": ccs})),
-        name: artifact_values(quoted, limits),
+        name: artifact_values(quoted, limits.artifact_tokens),
         "current_input": input_value(screened_input(start.x_t, previous.pins)),
     }
 
 
-def _numbered(start: TurnStart) -> dict[str, object]:
-    """x_t with the number of each sentence of the user's own, for the CCM to point at."""
-    x_t = screened_input(start.x_t, start.previous.pins)
+def _shown(start: TurnStart, evidence: Evidence, limits: Limits) -> dict[str, object]:
+    """What a CCM is shown: CCS_{t-1}, what was said since it last read, quotations, x_t.
+
+    Each sentence of the user's own in x_t has its number, for the CCM to point at.
+    """
+    previous, x_t = start.before, screened_input(start.x_t, start.previous.pins)
     if x_t.authority.may_rule:
         x_t = x_t.model_copy(update={"text": own_words(x_t.text).numbered()})
-    return {"current_input": input_value(x_t)}
+    turns = [
+        quotation(fitted(each, start.key, limits.artifact_tokens), previous.pins, max_tokens=_WHOLE)
+        for each in start.since.exchanges
+    ]
+    fitting = append_fitting(
+        [], evidence.quotations.values(), budget=_EVIDENCE_TOKENS, max_items=limits.list_items
+    )
+    quoted = [
+        {"artifact_id": name, "content": text}
+        for name, text in evidence.quotations.items()
+        if text in fitting
+    ]
+    # Notes of earlier sessions are new to it; what turns have quoted it has read.
+    notes = [] if previous.turn else previous.ccs.retrieved_artifacts
+    ccs = previous.ccs.model_copy(update={"retrieved_artifacts": notes})
+    return {
+        "previous_state": state_value(previous.model_copy(update={"ccs": ccs})),
+        "artifacts": [*artifact_values(turns, _WHOLE), *quoted],
+        "current_input": input_value(x_t),
+    }
+
+
+_EVIDENCE_TOKENS: Final = 300
+"""Quotations that a CCM is shown beside what was said since it last read."""
+_WHOLE: Final = 16_384
+"""More tokens than an exchange takes that was made to fit."""
 
 
 def _evidence(start: TurnStart, qualified: Qualification, limits: Limits) -> Evidence:
-    """Evidence for grounding and quoting; screened again by the constraints that x_t sets."""
+    """Evidence for grounding and quoting; screened again by the constraints that x_t sets.
+
+    What was said since the last reading stands in the state, and is not quoted beside it.
+    """
+    since = {
+        turn_artifact_id(start.key, each.turn): f"{each.input.text}\n{each.answer}"
+        for each in start.since.exchanges
+    }
     own = (
         artifact
         for artifact in qualified.qualified
@@ -335,10 +381,10 @@ def _evidence(start: TurnStart, qualified: Qualification, limits: Limits) -> Evi
         if verdict.ok and verdict.reason is not QualificationReason.PREVIOUS_TURN
     )
     return Evidence(
-        {artifact.artifact_id: artifact.content for artifact in qualified.qualified},
-        frozenset(artifact.artifact_id for artifact in own),
+        {artifact.artifact_id: artifact.content for artifact in qualified.qualified} | since,
+        frozenset(artifact.artifact_id for artifact in own) | since.keys(),
         quotations(
-            qualified.qualified,
+            [each for each in qualified.qualified if each.artifact_id not in since],
             start.x_t.text,
             state_terms(start.previous),
             needed=needed,

@@ -18,7 +18,6 @@ from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import EntryReply, ReplyValue
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart
 from acc_ace.core.text.prompt import Lines, Prompt, load_prompt
@@ -227,7 +226,7 @@ def input_value(turn_input: TurnInput) -> dict[str, object]:
     return turn_input.model_dump(mode="json")
 
 
-def artifact_values(artifacts: Sequence[Artifact], limits: Limits) -> list[dict[str, object]]:
+def artifact_values(artifacts: Sequence[Artifact], max_tokens: int) -> list[dict[str, object]]:
     """Artifacts as quoted data, each cut to its budget, in few words: they are most of a prompt."""
     return [
         {
@@ -235,7 +234,7 @@ def artifact_values(artifacts: Sequence[Artifact], limits: Limits) -> list[dict[
             "kind": artifact.kind,
             **({} if artifact.source == artifact.kind else {"source": artifact.source}),
             "day": f"{artifact.created_at:%Y-%m-%d}",
-            "content": clip_tokens(artifact.content, limits.artifact_tokens),
+            "content": clip_tokens(artifact.content, max_tokens),
         }
         for artifact in artifacts
     ]

@@ -26,6 +26,7 @@ from acc_ace.core.schemas.qualification import Qualification, QualificationVerdi
 from acc_ace.core.schemas.reflection import Feedback, Judgement, Reflection
 from acc_ace.core.schemas.report import ReportedLearning, TurnEvent
 from acc_ace.core.schemas.session import SessionRecord
+from acc_ace.memory.tail import SinceReading
 from acc_ace.turn.observer import Listener, TurnObserver
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.turn_commit import LostCall
@@ -67,8 +68,8 @@ class TurnStart:
     """Calls of turns that died; committed with this turn."""
     guarded: tuple[GuardDecision, ...] = ()
     """Guard decisions of the turn before it paused."""
-    unanswered: tuple[str, ...] = ()
-    """The user's messages since the last turn that got no answer, oldest first."""
+    since: SinceReading = field(default_factory=SinceReading)
+    """What was said since a CCM last read."""
     dropped: tuple[Release, ...] = ()
     """Rules missing from a state that the caller edited."""
 
@@ -76,6 +77,26 @@ class TurnStart:
     def x_t(self) -> TurnInput:
         """The turn's input. Raises LookupError before the turn is opened."""
         return require(self.turn_input, "turn_input", "turn")
+
+    @property
+    def before(self) -> CommittedState:
+        """CCS_{t-1} as a CCM made it, without what was said since."""
+        return self.previous.model_copy(update={"ccs": self.previous.ccs.without_tail})
+
+    @property
+    def read_to(self) -> str:
+        """The turn whose words a CCM read last."""
+        return self.since.last[0].invocation_id if self.since.last else self.previous.read_to
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The user's words that got no answer, no CCM has read and x_t does not repeat."""
+        said = [
+            each.input.text
+            for each in self.since.news
+            if each.input.authority.may_rule and each.decision is None
+        ]
+        return tuple(text for text in dict.fromkeys(said) if text != self.x_t.text)
 
 
 @dataclass(eq=False)

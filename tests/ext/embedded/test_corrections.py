@@ -1,14 +1,10 @@
 """After a correction only what is true of it is said, and what it corrects is not given again."""
 
-import sys
-from collections import Counter
-
 import pytest
 
 from acc_ace import build_container
 from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.ext.embedded.extractive_qa import newest
-from acc_ace.ext.embedded.prompt_context import Spoken, state_of_transcript
 from acc_ace.ext.embedded.superseded_facts import corrected
 from acc_ace.ext.embedded.text_match import Fact
 from config import Settings
@@ -198,24 +194,6 @@ def test_what_one_session_says_corrects_no_other_and_nothing_that_was_said_later
         "db-01 is in Frankfurt.",
         "db-01 is in Kyoto.",
     ]
-
-
-def test_the_work_of_many_corrections_grows_with_the_messages_only() -> None:
-    short, long = _work(200), _work(400)
-    assert long < 3 * short
-
-
-def _work(turns: int) -> int:
-    """Calls that it takes to read a conversation in which each message corrects something."""
-    said = [Spoken(f"No, the backup of db-{number} is in Tokyo.", True) for number in range(turns)]
-    calls = Counter[str]()
-    before = sys.getprofile()
-    sys.setprofile(lambda frame, event, arg: calls.update([event]))
-    try:
-        state_of_transcript(said, Spoken("Where is the backup?", True), {})
-    finally:
-        sys.setprofile(before)
-    return calls["call"]
 
 
 def _knowing(gist: str) -> CommittedState:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, Repair
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.text.normalize import head, neutralise, one_line
+from acc_ace.core.text.normalize import behind_margin, head, neutralise, one_line
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.errors import ConstraintBudgetError
 
@@ -196,9 +196,10 @@ def _shorter(value: str | list[str] | None, over: int) -> str | list[str] | None
         return items
     if not value:
         return value
-    budget = estimate_tokens(value) - over
+    own, *tail = value.split("\n", 1)
+    budget = estimate_tokens(own) - over
     # A lone cut mark is useless.
-    return clip_tokens(value, budget) if budget > 1 else ""
+    return "\n".join([clip_tokens(own, budget) if budget > 1 else "", *tail])
 
 
 def _advice(pins: Sequence[ConstraintPin], setting: str) -> str:
@@ -216,10 +217,10 @@ _FREE_FIELDS: Final = (
     "focal_entities",
     "relational_map",
     "semantic_gist",
-    "retrieved_artifacts",
     "uncertainty_signal",
     "predictive_cue",
     "episodic_trace",
+    "retrieved_artifacts",
 )
 """The fields below constraints and goal, slowest to change first: caches match by prefix."""
 
@@ -227,14 +228,19 @@ _FREE_FIELDS: Final = (
 def render_ccs(state: CommittedState) -> str:
     """The state as lines, `field: value` or a field and its items (paper, Figure 3).
 
-    Constraints come first, with their ids; empty fields are left out.
+    Constraints come first, with their ids; empty fields are left out. The exchanges of the trace
+    stand line by line behind a margin.
     """
     return _render([(pin.id, pin.text) for pin in state.pins], state.ccs)
 
 
 def ccs_tokens(ccs: CompressedCognitiveState) -> int:
-    """Tokens of the nine fields as `render_ccs` writes them, with four-digit constraint ids."""
-    return estimate_tokens(_render([(_NO_ID, text) for text in ccs.constraints], ccs))
+    """Tokens of the nine fields as `render_ccs` writes them, with four-digit constraint ids.
+
+    The tail of the trace has a bound of its own.
+    """
+    rules = [(_NO_ID, text) for text in ccs.constraints]
+    return estimate_tokens(_render(rules, ccs.without_tail))
 
 
 def _render(rules: Iterable[tuple[str, str]], ccs: CompressedCognitiveState) -> str:
@@ -245,6 +251,10 @@ def _render(rules: Iterable[tuple[str, str]], ccs: CompressedCognitiveState) -> 
         value: str | list[str] | None = getattr(ccs, name)
         if isinstance(value, list):
             fields.append(_items(name, map(neutralise, value)))
+        elif name == "episodic_trace":
+            own, mark, tail = ccs.episodic_trace.partition("\n")
+            fields += [_line(name, neutralise(own)) or (f"{name}:" if mark else "")]
+            fields += [behind_margin(tail)] if mark else []
         else:
             fields.append(_line(name, neutralise(value or "")))
     return "\n".join(field for field in fields if field)

@@ -177,7 +177,8 @@ class RuleScreen:
 def quotation(artifact: Artifact, pins: Sequence[ConstraintPin], *, max_tokens: int) -> Artifact:
     """The artifact for a model, clipped; if it contradicts a rule, the rule is added.
 
-    In a turn the user's own words are not checked: a request is not a contradiction.
+    In a turn the user's own words are not checked: a request is not a contradiction. What others
+    say in it is not shown if it imitates our prompts or addresses instructions.
     """
     text = clip_tokens(artifact.content, max_tokens)
     parts = parts_of(text) if artifact.kind is ArtifactKind.TURN else []
@@ -185,13 +186,20 @@ def quotation(artifact: Artifact, pins: Sequence[ConstraintPin], *, max_tokens: 
         shown = flag_contradiction(text, pins)
     else:
         shown = written(
-            part if part.who in _OWN else part._replace(text=flag_contradiction(part.text, pins))
+            part if part.who in _OWN else part._replace(text=_screened(part.text, pins))
             for part in parts
         )
     return artifact.model_copy(update={"content": shown})
 
 
 _OWN = ("user", "system")
+
+
+def _screened(text: str, pins: Sequence[ConstraintPin]) -> str:
+    why = impersonates(text, ArtifactKind.TURN)
+    if why is None and (phrase := instruction_like(text)) and _HARD_INJECTION.search(phrase):
+        why = "instruction"
+    return flag_contradiction(text, pins) if why is None else f"[not shown: imitates a {why}]"
 
 
 RULE_TOKENS = 256

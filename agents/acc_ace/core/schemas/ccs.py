@@ -1,5 +1,7 @@
 """The Compressed Cognitive State: the nine fields of arXiv 2601.11653, section 3.2."""
 
+from typing import Self
+
 from pydantic import Field
 
 from acc_ace.core.schemas.base import FrozenValue, OptionalText
@@ -13,7 +15,8 @@ class CompressedCognitiveState(FrozenValue):
     """
 
     episodic_trace: str
-    """What happened in this turn: observed facts, the input, tool results; brief."""
+    """What happened: the CCM's own words, if any, then line by line the exchanges that it has not
+    read whole, which code puts there."""
     semantic_gist: str
     """What the situation is about now, in the abstract."""
     focal_entities: list[str]
@@ -30,6 +33,12 @@ class CompressedCognitiveState(FrozenValue):
     """What is not confirmed, open questions, risk."""
     retrieved_artifacts: list[str] = Field(default_factory=list)
     """References with gist, '[artifact_id] gist'; never the content itself."""
+
+    @property
+    def without_tail(self) -> Self:
+        """The state with nothing but the CCM's own words in its trace."""
+        own, mark, _ = self.episodic_trace.partition("\n")
+        return self.model_copy(update={"episodic_trace": own}) if mark else self
 
 
 CCS_FIELDS: tuple[str, ...] = tuple(CompressedCognitiveState.model_fields)

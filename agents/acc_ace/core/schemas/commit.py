@@ -133,11 +133,11 @@ _MARKS: Final = re.compile(r"⟦\d*⟧")
 class CompressorReply(EntryReply):
     """The CCM's reply: what changes in the nine fields, and what it proposes about rules.
 
-    A field that is missing or null stays as it was. Constraints and goal are not asked for: code
-    carries them over.
+    A field that is missing or null stays as it was. What code carries or makes is not asked for:
+    constraints, goal, trace, references; a trace and references that come all the same are heeded.
     """
 
-    episodic_trace: str | None = None
+    episodic_trace: SkipJsonSchema[str | None] = None
     semantic_gist: str | None = None
     focal_entities: list[str] | None = None
     relational_map: list[str] | None = None
@@ -146,7 +146,7 @@ class CompressorReply(EntryReply):
     predictive_cue: str | None = None
     """Empty text is none any more."""
     uncertainty_signal: str | None = None
-    retrieved_artifacts: list[str] | None = None
+    retrieved_artifacts: SkipJsonSchema[list[str] | None] = None
     input_is: str = ""
     """What x_t is, in a few words: thought before what it changes."""
     rule_changes: list[RuleChange] | None = None
@@ -154,10 +154,14 @@ class CompressorReply(EntryReply):
     them, neither that there are any nor that there are none."""
 
     def onto(self, before: CompressedCognitiveState) -> CompressedCognitiveState:
-        """The nine fields: those of the reply, and of CCS_{t-1} what it leaves out."""
+        """The nine fields: those of the reply, and of CCS_{t-1} what it leaves out.
+
+        Trace and references are of one turn: those of CCS_{t-1} are left to the gate.
+        """
         given = {name: getattr(self, name) for name in CCS_FIELDS}
         changed = {name: value for name, value in given.items() if value is not None}
-        return CompressedCognitiveState.model_validate({**before.model_dump(), **changed})
+        own = {"episodic_trace": "", "retrieved_artifacts": []}
+        return CompressedCognitiveState.model_validate({**before.model_dump(), **own, **changed})
 
 
 class OpenQuestion(FrozenValue):
@@ -318,10 +322,11 @@ class CommittedState(StoredValue, FrozenValue):
     next_question: int = Field(
         default=1, exclude_if=partial(eq, 1), description="Number of the next question id."
     )
-    unseen_turn: int = Field(
-        default=0,
+    read_to: str = Field(
+        default="",
         exclude_if=not_,
-        description="The turn before an acknowledgement: the CCM has not seen its answer yet.",
+        description="Invocation of the turn whose words the CCM read last: its answer and what "
+        "came after it stand in the trace. Empty for the newest one.",
     )
     has_foreign_text: bool = Field(
         default=False,

@@ -9,7 +9,14 @@ class Limits(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     ccs_tokens: int = Field(
-        default=1_536, ge=256, le=32_768, description="Maximum tokens of the whole CCS."
+        default=1_536, ge=256, le=32_768, description="Maximum tokens of the CCS without its tail."
+    )
+    tail_tokens: int = Field(
+        default=1_200,
+        ge=0,
+        le=32_768,
+        description="Maximum tokens of the exchanges that the Compressor has not read whole; the "
+        "last one gets half of them.",
     )
     constraints_tokens: int = Field(
         default=800, ge=32, le=16_384, description="Maximum tokens of all constraints."

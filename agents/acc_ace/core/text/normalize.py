@@ -151,6 +151,11 @@ def neutralise(text: str) -> str:
     return _PIN_ID.sub(r"(\1)", line)
 
 
+def behind_margin(text: str) -> str:
+    """A text line by line; none can be taken for a line beside it."""
+    return "\n".join(f"| {_UNPRINTABLE.sub('', line)}" for line in text.splitlines())
+
+
 def encodable(value: T) -> T:
     """A JSON value with lone surrogates replaced, so that it can be encoded as UTF-8."""
     return cast(T, _encodable(value))

@@ -44,16 +44,6 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "No active constraint says that.",
         "その内容の有効な制約はありません。",
     ),
-    "unpinned": (
-        "(Based only on the messages I can see; nothing is pinned.)",
-        "（見えている会話の範囲での話です。制約としては固定されていません。）",
-    ),
-    "unpinned_not_released": (
-        "Nothing is released: I cannot change pinned constraints here, and this matches no single "
-        "rule in the messages I can see.",
-        "何も解除していません。固定された制約はここでは扱えません。見えている会話の中でも、"
-        "該当する決まりが一つに定まりません。",
-    ),
     "goal": ('The goal, in your words: "{goal}"', "ご指定の目標：「{goal}」"),
     "no_goal": ("No goal has been set yet.", "目標はまだ設定されていません。"),
     "new_goal": ('Goal: "{goal}"', "目標：「{goal}」"),

@@ -37,8 +37,6 @@ class PromptParts:
     text: str = ""
     attachments: tuple[object, ...] = ()
     """Attachments of x_t, as decoded from their blocks."""
-    earlier: tuple[tuple[str, str], ...] = ()
-    """Role and text of each message before x_t, oldest first."""
     replies: tuple[ToolReply, ...] = ()
     tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Declared functions, with their argument names in order."""
@@ -90,9 +88,6 @@ def read_prompt(llm_request: LlmRequest) -> PromptParts:
         inputs=inputs,
         text=words.strip(),
         attachments=attachments,
-        earlier=tuple(
-            (item.role or "user", text) for item in contents[: at or 0] if (text := _text(item))
-        ),
         # Only of this turn's tool loop: earlier results belong to the conversation.
         replies=_replies(contents[at or 0 :]),
         tools={

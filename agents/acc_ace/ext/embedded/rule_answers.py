@@ -59,8 +59,6 @@ def answer_command(situation: PromptContext) -> RuleAnswer | None:
             (say("ok", situation.language),), "the user answered a question about rules"
         )
     lines = rule_lines(situation)
-    if not situation.state.pinned and not situation.state.ended:
-        lines = [say("unpinned_not_released", situation.language), *lines]
     return RuleAnswer(tuple(lines), "listed the constraints after a command about them")
 
 
@@ -101,10 +99,8 @@ def confirm_rules(situation: PromptContext) -> RuleAnswer | None:
     """Acknowledge rules and goals in x_t; code appends to the answer what became of them."""
     language, state = situation.language, situation.state
     lines = []
-    if not state.pinned and (_pins_of_turn(situation) or state.ended):
-        lines = rule_lines(situation)
-    elif _asks_to_end(situation):
-        lines = [say("by_consent" if state.pinned else "unpinned_not_released", language)]
+    if _asks_to_end(situation):
+        lines = [say("by_consent", language)]
     elif _pins_of_turn(situation):
         lines = [say("ok", language)]
     span = goal_in(situation.text)

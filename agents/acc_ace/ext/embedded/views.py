@@ -77,15 +77,9 @@ class StateView:
     ccs: CompressedCognitiveState
     pins: tuple[ConstraintPin, ...] = ()
     turn: int = 0
-    pinned: bool = True
-    """False for a state derived from messages: its rules hold only while those are shown."""
-    ended: bool = False
-    """Whether x_t released or amended rules derived from messages."""
 
     def constraint_id(self, text: str) -> str:
         """The id of a constraint's pin, or '' for a constraint without one."""
-        if not self.pinned:
-            return ""
         return next((pin.id for pin in self.pins if pin.text == text), "")
 
 
@@ -120,7 +114,7 @@ def state_of(value: object) -> StateView:
     items: dict[str, list[str]] = {}
     name = ""
     for line in text_of(value).splitlines():
-        if line.startswith("- "):
+        if line.startswith(("- ", "| ")):
             items.get(name, []).append(line[2:])
             continue
         name, _, rest = line.partition(":")
@@ -131,7 +125,7 @@ def state_of(value: object) -> StateView:
         if (pin := _PIN.fullmatch(item))
     ]
     fields = {
-        field: items.get(field, []) if isinstance(none, list) else " ".join(items.get(field, []))
+        field: items.get(field, []) if isinstance(none, list) else "\n".join(items.get(field, []))
         for field, none in empty
     }
     turn = "".join(items.get("turn", []))

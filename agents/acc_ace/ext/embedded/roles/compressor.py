@@ -14,7 +14,7 @@ from acc_ace.core.text.rules.corrections import is_correction
 from acc_ace.core.text.rules.mentions import loosening_in, rules_in
 from acc_ace.core.text.rules.own_words import without_numbers
 from acc_ace.core.text.sentences import split_clauses, split_sentences
-from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
+from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.embedded.conflicts import asks_permission, find_conflict
 from acc_ace.ext.embedded.entities import find_entities
 from acc_ace.ext.embedded.gist import (
@@ -47,7 +47,6 @@ from acc_ace.ext.embedded.views import (
     turn_input_of,
 )
 
-_TRACE_TOKENS = 150
 _GIST_TOKENS = 95
 _ENTITY_TOKENS = 90
 _RELATION_TOKENS = 110
@@ -56,7 +55,6 @@ _UNCERTAIN_TOKENS = 70
 _OPTION_TOKENS = 16
 _ALL_OPTIONS_TOKENS = 90
 _OPTIONS = {"en": "Options: ", "ja": "選択肢："}
-_SAID = {"en": "Input: ", "ja": "入力："}
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
         artifacts=evidence_of(inputs.get("artifacts")),
     )
     return CompressorReply(
-        episodic_trace=_trace(turn),
+        episodic_trace=_options_tail(_options(turn), turn.language),
         semantic_gist=_gist(turn),
         focal_entities=_entities(turn),
         relational_map=_relations(turn),
@@ -109,13 +107,6 @@ def offered_options(trace: str) -> list[str]:
     return listed_options(trace)
 
 
-def _trace(turn: _CompressorTurn) -> str:
-    tail = _options_tail(_options(turn), turn.language)
-    budget = max(20, _TRACE_TOKENS - estimate_tokens(tail) - 6)
-    words = _SAID[turn.language] + clip_tokens(" ".join(turn.text.split()), budget)
-    return f"{words} {tail}" if tail else words
-
-
 def _options_tail(options: Sequence[str], language: Language) -> str:
     if not options:
         return ""
@@ -131,15 +122,17 @@ def _options(turn: _CompressorTurn) -> list[str]:
     reported = listed_options(turn.text)
     if reported:
         return reported
+    was_chosen = False
     for artifact in turn.artifacts:
-        _, answer = said_and_answered(artifact.content)
+        message, answer = said_and_answered(artifact.content)
         if artifact.kind == "turn" and (offered := listed_options(answer)):
             return offered
         if artifact.kind == "turn":
+            was_chosen = referred_option(message) is not None
             break
-    trace = turn.previous.ccs.episodic_trace
-    was_chosen = referred_option(trace) is not None
-    return [] if was_chosen and referred_option(turn.text) is None else offered_options(trace)
+    if was_chosen and referred_option(turn.text) is None:
+        return []
+    return offered_options(turn.previous.ccs.episodic_trace)
 
 
 def _gist(turn: _CompressorTurn) -> str:
@@ -216,19 +209,17 @@ def _still_to_do(step: str, ending: Sequence[str]) -> str:
 
 
 def _uncertainty(turn: _CompressorTurn) -> str:
-    """Open points of x_t, then earlier ones that x_t does not answer."""
+    """Open points of x_t, then earlier ones of its matter that it does not answer."""
     text = turn.text
     claims = [claim for item in split_sentences(text) if (claim := find_claim(item))]
     hedged = [item for item in split_sentences(text) if is_hedged(item)]
-    # A question of x_t is answered in this turn, so it is open only until the next one.
-    question = questions(text)[:1]
-    answered = terms_of(" ".join(facts_of(text)))
+    matter, answered = terms_of(text), terms_of(" ".join(facts_of(text)))
     before = [
         item
         for item in split_sentences(turn.previous.ccs.uncertainty_signal)
-        if not item.endswith(("?", "？")) and not _answers(answered, item)
+        if terms_of(item) & matter and not _answers(answered, item)
     ]
-    return joined(within(unique([*question, *hedged, *claims, *before]), _UNCERTAIN_TOKENS))
+    return joined(within(unique([*hedged, *claims, *before]), _UNCERTAIN_TOKENS))
 
 
 def _answers(reported: frozenset[str], item: str) -> bool:
