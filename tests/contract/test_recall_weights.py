@@ -51,6 +51,24 @@ LETTERS = Case(
     [artifact("with", "meter electricity", at=0), artifact("without", "meter occupancies", at=1)],
     asking("electrical meter"),
 )
+OWN = Case(
+    "own",
+    [
+        artifact(
+            "with",
+            "user: the parcel came\nagent: I have noted it",
+            authority="agent",
+            at=0,
+        ),
+        artifact(
+            "without",
+            "user: I have noted it\nagent: the parcel came",
+            authority="agent",
+            at=1,
+        ),
+    ],
+    asking("which parcel?"),
+)
 DENSE = Case(
     "dense",
     [artifact("with", "the kitten came", at=0), artifact("without", "the parcel came", at=1)],
@@ -107,7 +125,7 @@ PERIOD = Case(
     ],
     asking("which parcel on 7 May 2026?", asked_at=MAY + timedelta(days=20)),
 )
-CASES = [WORDS, LETTERS, DENSE, STATE, NEIGHBOUR, ANSWER, SESSION, SPEAKER, PERIOD]
+CASES = [WORDS, LETTERS, OWN, DENSE, STATE, NEIGHBOUR, ANSWER, SESSION, SPEAKER, PERIOD]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.core.text.search_terms import index_terms, query_terms
 from acc_ace.memory.priors import TurnPosition
-from acc_ace.memory.ranking import CorpusStatistics, Document, SearchQuery, rank, term_matches
+from acc_ace.memory.ranking import (
+    OWN_ENDS,
+    CorpusStatistics,
+    Document,
+    SearchQuery,
+    rank,
+    term_matches,
+)
 
 WORDS = ["adopt", "adoption", "adopted", "cat", "server", "restart", "db-01", "昨日", "会議", "は"]
 _TEXTS = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
@@ -15,11 +22,16 @@ _COSINES = st.none() | st.floats(-1, 1, allow_nan=False)
 
 @st.composite
 def documents(draw: st.DrawFn) -> list[Document]:
-    """Up to a dozen texts of two sessions; some say the same."""
-    texts = draw(st.lists(_TEXTS, min_size=1, max_size=12))
+    """Up to a dozen texts of two sessions; some say the same, some are exchanges."""
+    texts = draw(st.lists(st.lists(_TEXTS, min_size=1, max_size=2), min_size=1, max_size=12))
     return [
-        Document(f"a{at}", float(at), index_terms(text), TurnPosition(f"s{at % 2}", at // 2))
-        for at, text in enumerate(texts)
+        Document(
+            f"a{at}",
+            float(at),
+            OWN_ENDS.join(map(index_terms, sides)),
+            TurnPosition(f"s{at % 2}", at // 2),
+        )
+        for at, sides in enumerate(texts)
     ]
 
 
@@ -70,5 +82,7 @@ def test_a_text_without_a_word_of_the_question_has_no_letters() -> None:
     query = SearchQuery(query_terms("adoption"), {"cat": "goal"})
     texts = [Document(name, 0.0, index_terms(name)) for name in ("adopted", "adoption", "cat")]
     found = term_matches(texts, query, CorpusStatistics(90, 6.0, {}))
-    held = {name: found[index_terms(name)].letters is not None for name in ("adoption", "cat")}
+    held = {
+        name: found[index_terms(name)].whole.letters is not None for name in ("adoption", "cat")
+    }
     assert held == {"adoption": True, "cat": False}

@@ -42,6 +42,11 @@ def test_the_answers_share_is_never_less_than_a_neighbours() -> None:
     assert gains(talk(True, False), [1, 0], low) == [0, 0.5]
 
 
+def test_an_exchange_gets_little_of_its_neighbours_as_it_holds_its_answer_already() -> None:
+    exchanges = [place._replace(is_exchange=True) for place in talk(True, False, False)]
+    assert gains(exchanges, [1, 0, 0]) == [0, 0.28, 0.04]
+
+
 @each_case
 def test_a_text_whose_last_line_asks_is_a_question(text: str) -> None:
     assert ends_asking(text)

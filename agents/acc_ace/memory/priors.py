@@ -1,8 +1,9 @@
-"""Relevance priors of a turn from its position in the conversation.
+"""Relevance priors of a turn: from who speaks, and from its position in the conversation.
 
 A question and its answer are seldom one turn: the answer is in a neighbouring turn, most often
 right after a question. So a turn gets a share of its neighbours' scores, of the best of its
-session, and a bonus when x_t names its speaker.
+session, and a bonus when x_t names its speaker. A stored exchange holds its answer already: it
+gets a small share of its neighbours'.
 """
 
 from collections import defaultdict
@@ -10,16 +11,22 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
+from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.limits import RecallWeights
+from acc_ace.core.text.exchange import AGENT, USER, parts_of, written
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.search_terms import index_terms
+from acc_ace.memory.query_terms import OWN_ENDS
 
 REACH = 2
 """How many turns away a neighbour may be; each turn further counts by the weight again."""
 
 _OFFSETS = sorted(range(-REACH, REACH + 1), key=lambda offset: (abs(offset) or 1, offset))
 """Of neighbours that give as much, the reason names the first."""
+
+_BETWEEN_EXCHANGES = 0.4
+"""What an exchange gets of the shares that its neighbours give."""
 
 _BEST_OF_SESSION = 3
 
@@ -36,12 +43,15 @@ _LABEL = lazy_pattern(r"\s*([^\W\d_][\w .'’\-]{0,39}?)(?::\s|：)")
 
 
 class TurnPosition(NamedTuple):
-    """Position of a document: session and turn, if any, speaker, whether it ends in a question."""
+    """Position of a document: session and turn, if any, speaker, whether it ends in a question,
+    and whether it is an exchange: what the user said, with the answer.
+    """
 
     session: str | None = None
     turn: int | None = None
     speaker: str = ""
     asks: bool = False
+    is_exchange: bool = False
 
 
 class Prior(NamedTuple):
@@ -81,6 +91,26 @@ def speaker_terms(content: str) -> str:
     return index_terms(said_by(content))
 
 
+_ANSWERING = frozenset({AGENT, "assistant", "model"})
+"""Who speaks in a message that holds nothing of the user's own."""
+
+
+def divided_terms(artifact: Artifact) -> str:
+    """The search terms of what the user said, OWN_ENDS, those of the rest.
+
+    Nothing divides what is neither an exchange nor an answer: documents, what people say.
+    """
+    parts = parts_of(artifact.content) if artifact.authority is Authority.AGENT else []
+    if not any(part.who == USER for part in parts):
+        terms = index_terms(artifact.content)
+        answers = said_by(artifact.content).casefold() in _ANSWERING
+        return f"{OWN_ENDS}{terms}" if answers else terms
+    own, others = (
+        written(part for part in parts if (part.who == USER) is is_own) for is_own in (True, False)
+    )
+    return f"{index_terms(own)}{OWN_ENDS}{index_terms(others)}"
+
+
 def priors(
     places: Sequence[TurnPosition],
     scores: Sequence[float],
@@ -89,8 +119,11 @@ def priors(
 ) -> list[Prior]:
     """The prior of each document, from the places and scores of all."""
     best = _best_by_turn(places, scores)
-    shares = _shares(weights)
-    near = [_nearness(at, places, scores, best, shares) for at in range(len(places))]
+    shares = {False: _shares(weights, 1.0), True: _shares(weights, _BETWEEN_EXCHANGES)}
+    near = [
+        _nearness(at, places, scores, best, shares[place.is_exchange])
+        for at, place in enumerate(places)
+    ]
     totals = [score + gain for score, (gain, _) in zip(scores, near, strict=True)]
     sessions = _session_means(places, totals)
     rules = []
@@ -151,13 +184,13 @@ def _nearness(
     return sum(given.values()), neighbour
 
 
-def _shares(weights: RecallWeights) -> list[_Share]:
+def _shares(weights: RecallWeights, part: float) -> list[_Share]:
     """What the turn at each offset gives; the turn itself is next to its own documents."""
     shares = []
     for offset in _OFFSETS:
         distance = abs(offset) or 1
-        share = weights.neighbour**distance
-        answer = max(share, weights.answer) if offset == -1 else share
+        share = (part * weights.neighbour) ** distance
+        answer = max(share, part * weights.answer) if offset == -1 else share
         shares.append(_Share(offset, distance, share, answer))
     return shares
 

@@ -68,3 +68,21 @@ def match_terms(terms: str, query: QueryTerms) -> TermMatches:
     words = coverage(weights, query.text, query.weight)
     grams = letters(terms, query.trigrams) if words else None
     return TermMatches(weights, words, saturated(weights, query.state), grams)
+
+
+OWN_ENDS = "\n"
+"""Divides the terms of a text: before it the user's own words, behind it what others said."""
+
+
+class TextMatches(NamedTuple):
+    """What a text holds, and what of it the user said; the same where nothing divides it."""
+
+    whole: TermMatches
+    own: TermMatches
+
+
+def match_text(terms: str, query: QueryTerms) -> TextMatches:
+    """Score a text, given as its terms, and the user's part in it."""
+    own, ends, others = terms.partition(OWN_ENDS)
+    whole = match_terms(f"{own} {others}".strip(), query)
+    return TextMatches(whole, match_terms(own, query) if ends else whole)

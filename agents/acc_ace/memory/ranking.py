@@ -1,9 +1,10 @@
 """Rank artifacts by relevance to x_t and, with less weight, to the terms of CCS_{t-1}.
 
-The text score blends words and trigrams, each as a share of what x_t asks for (`bm25`); the state
-can lift an artifact that x_t also wants, or bring one in when x_t says little ("do it"), but can
-never outvote a clear match of x_t itself. The place of a turn then counts too (`priors`), and
-whether it is of a time that x_t names.
+The text score blends words and trigrams, each as a share of what x_t asks for (`bm25`); what the
+user said counts more than what was answered (`RecallWeights.own`). The state can lift an artifact
+that x_t also wants, or bring one in when x_t says little ("do it"), but can never outvote a clear
+match of x_t itself. The place of a turn then counts too (`priors`), and whether it is of a time
+that x_t names.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -16,10 +17,18 @@ from acc_ace.core.text.search_terms import MAX_QUERY_CHARS, index_terms, query_t
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.memory.chunking import excerpt
 from acc_ace.memory.priors import Prior, TurnPosition, priors
-from acc_ace.memory.query_terms import QueryTerms, TermMatches, match_terms, weighted_terms
+from acc_ace.memory.query_terms import (
+    OWN_ENDS,
+    QueryTerms,
+    TermMatches,
+    TextMatches,
+    match_text,
+    weighted_terms,
+)
 from acc_ace.memory.scoring import CorpusStatistics, blended, letter_coverage, nearness
 
 __all__ = [
+    "OWN_ENDS",
     "CorpusStatistics",
     "Document",
     "Ranked",
@@ -40,6 +49,9 @@ TIME_NAMED = "time named"
 
 ANY_DOCUMENT = "part:"
 """Prefix of the ids of all parts of documents."""
+
+ANY_TURN = "turn:"
+"""Prefix of the ids of all turns."""
 
 DEFAULT_WEIGHTS = RecallWeights()
 
@@ -81,7 +93,7 @@ class SearchQuery(NamedTuple):
 
 
 class Document(NamedTuple):
-    """What is ranked: an artifact's id, age, index terms (as `index_terms` gave them), place."""
+    """What is ranked: an artifact's id, age, index terms (as `divided_terms` gave them), place."""
 
     artifact_id: str
     created_at: float
@@ -117,10 +129,10 @@ def term_matches(
     statistics: CorpusStatistics,
     *,
     weights: RecallWeights = DEFAULT_WEIGHTS,
-) -> dict[str, TermMatches]:
+) -> dict[str, TextMatches]:
     """What each document holds, by its terms: the part of `rank` that need not wait for others."""
     look = _query_terms(query, statistics, weights)
-    return {document.terms: match_terms(document.terms, look) for document in documents}
+    return {document.terms: match_text(_divided(document), look) for document in documents}
 
 
 def rank(
@@ -132,7 +144,7 @@ def rank(
     limit: int = MOST_RANKED,
     also: str | None = None,
     cosines: Mapping[str, float] | None = None,
-    early: Mapping[str, TermMatches] | None = None,
+    early: Mapping[str, TextMatches] | None = None,
 ) -> list[Ranked]:
     """The best `limit` documents that match or are next to one that does, with the reasons.
 
@@ -144,7 +156,7 @@ def rank(
     known = list(documents)
     look = _query_terms(query, statistics, weights)
     done = early or {}
-    texts = [done.get(document.terms) or match_terms(document.terms, look) for document in known]
+    texts = [done.get(each.terms) or match_text(_divided(each), look) for each in known]
     near = nearness([(cosines or {}).get(document.artifact_id) for document in known])
     scores = _own_scores(texts, look, weights=weights, near=near)
     around = priors([_place(document) for document in known], scores, query.said, weights)
@@ -166,7 +178,7 @@ def rank(
             totals[at],
             [
                 *_why_near(near[at]),
-                *_why(texts[at].found, query),
+                *_why(texts[at].whole.found, query),
                 *_why_there(around[at], known),
                 *([TIME_NAMED] if dated[at] else []),
             ],
@@ -178,7 +190,17 @@ def rank(
 
 def _place(document: Document) -> TurnPosition:
     """Position of a turn in its conversation; document chunks have none."""
-    return TurnPosition() if document.artifact_id.startswith(ANY_DOCUMENT) else document.place
+    if document.artifact_id.startswith(ANY_DOCUMENT):
+        return TurnPosition()
+    own, ends, others = _divided(document).partition(OWN_ENDS)
+    return document.place._replace(is_exchange=bool(ends and own and others))
+
+
+def _divided(document: Document) -> str:
+    """Its terms, the user's before OWN_ENDS; turns stored before 2026-11-27 have no such mark."""
+    if OWN_ENDS in document.terms or not document.artifact_id.startswith(ANY_TURN):
+        return document.terms
+    return document.terms.replace(" agent ", f"{OWN_ENDS}agent ", 1)
 
 
 def _dated(
@@ -204,7 +226,7 @@ def _query_terms(
 
 
 def _own_scores(
-    texts: Sequence[TermMatches],
+    texts: Sequence[TextMatches],
     look: QueryTerms,
     *,
     weights: RecallWeights,
@@ -213,19 +235,36 @@ def _own_scores(
     """Score of each document's own text."""
     # The more of x_t one document covers, the less the state decides: then it only breaks ties.
     least = _LEAST_STATE if all(close is None for close in near) else _LEAST_STATE_OF_FUSED
-    best = max((text.words for text in texts), default=0.0)
+    best = max((text.whole.words for text in texts), default=0.0)
     state = weights.state * max(least, 1.0 - best)
+    wholes = [text.whole for text in texts]
+    # The same where nothing is divided, which is most often so for documents.
+    owns = [text.own for text in texts]
+    by_words = _by_words(wholes, look, weights)
+    if any(own is not whole for own, whole in zip(owns, wholes, strict=True)):
+        by_words = _with_own(by_words, _by_words(owns, look, weights), weights.own)
+    states = _with_own([whole.state for whole in wholes], [own.state for own in owns], weights.own)
+    return [
+        score + state * around
+        for score, around in zip(blended(by_words, near, weights.dense), states, strict=True)
+    ]
+
+
+def _by_words(
+    texts: Sequence[TermMatches], look: QueryTerms, weights: RecallWeights
+) -> list[float]:
     matching = [text.letters for text in texts if text.letters is not None]
     letters = iter(letter_coverage(matching, look.trigrams))
-    by_words = [
+    return [
         weights.words * text.words
         + weights.letters * (0.0 if text.letters is None else next(letters))
         for text in texts
     ]
-    return [
-        score + state * text.state
-        for score, text in zip(blended(by_words, near, weights.dense), texts, strict=True)
-    ]
+
+
+def _with_own(whole: Sequence[float], own: Sequence[float], weight: float) -> list[float]:
+    """The mean of the scores of a text and of the user's part in it, which has the weight."""
+    return [(text + weight * part) / (1.0 + weight) for text, part in zip(whole, own, strict=True)]
 
 
 def shortlist(

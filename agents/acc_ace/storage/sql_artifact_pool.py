@@ -9,8 +9,7 @@ from typing import NamedTuple, Protocol
 from acc_ace.core.schemas.artifact import Artifact, RecallQuery
 from acc_ace.core.schemas.base import Tenant
 from acc_ace.core.text.dates.periods import Period
-from acc_ace.core.text.search_terms import index_terms
-from acc_ace.memory.priors import REACH, ends_asking, speaker_terms
+from acc_ace.memory.priors import REACH, divided_terms, ends_asking, speaker_terms
 from acc_ace.memory.ranking import Document, SearchQuery
 from acc_ace.storage.sql_rows import encode
 from acc_ace.storage.tenant_rows import Span, TenantTotals, Times, plan_lookup
@@ -199,7 +198,7 @@ class ArtifactRow(NamedTuple):
     @staticmethod
     def of(artifact: Artifact) -> "ArtifactRow":
         """The row of an artifact."""
-        terms = index_terms(artifact.content)
+        terms = divided_terms(artifact)
         return ArtifactRow(artifact, terms, len(terms.split()), encode(artifact))
 
     @property

@@ -12,7 +12,7 @@ from acc_ace.core.schemas.artifact import Artifact, Recall, RecallQuery
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.memory.artifact_store import is_valid, valid_first
-from acc_ace.memory.query_terms import TermMatches
+from acc_ace.memory.query_terms import TextMatches
 from acc_ace.memory.ranking import (
     DEFAULT_WEIGHTS,
     MOST_RANKED,
@@ -54,7 +54,7 @@ class _Found(NamedTuple):
     previous: Document | None
     """The session's newest turn, which is always a candidate."""
     documents: Mapping[str, Document]
-    early: Mapping[str, TermMatches]
+    early: Mapping[str, TextMatches]
     prepared: Prefetch | None
 
 

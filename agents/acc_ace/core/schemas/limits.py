@@ -239,6 +239,13 @@ class RecallWeights(BaseModel):
         le=1,
         description="Weight of shared trigrams, which match other word forms.",
     )
+    own: float = Field(
+        default=1.25,
+        ge=0,
+        le=4,
+        description="Weight of the user's own words beside the whole text that they stand in; "
+        "at 1, what the agent answered counts half.",
+    )
     dense: float = Field(
         default=0.5,
         ge=0,

@@ -261,5 +261,9 @@ class SqliteArtifactRows:
 
 def _document(prefix: str, row: Sequence[Any]) -> Document:
     _, artifact_id, created_at, terms, session, turn, speaker, asks = row
-    own = terms.removeprefix(prefix).replace(f" {prefix}", " ")
-    return Document(artifact_id, created_at, own, TurnPosition(session, turn, speaker, bool(asks)))
+    plain = terms.removeprefix(prefix)
+    for before in " \n":
+        plain = plain.replace(f"{before}{prefix}", before)
+    return Document(
+        artifact_id, created_at, plain, TurnPosition(session, turn, speaker, bool(asks))
+    )

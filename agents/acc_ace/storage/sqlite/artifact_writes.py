@@ -36,7 +36,10 @@ class SqliteArtifactIndex:
         for item in items:
             rows.run(_REMOVE, (tenant, item.artifact.artifact_id))
             row = rows.one(_INSERT, (tenant, *item.columns, item.body))
-            terms = " ".join(f"{prefix}{term}" for term in item.terms.split())
+            terms = "\n".join(
+                " ".join(f"{prefix}{term}" for term in line.split())
+                for line in item.terms.split("\n")
+            )
             rows.run(
                 "INSERT INTO artifact_terms (rowid, terms) VALUES (?, ?)",
                 (row[0] if row else None, terms),

@@ -10,8 +10,8 @@ from google.adk.memory import BaseMemoryService, InMemoryMemoryService
 from google.adk.memory._sqlite_memory_service import SqliteMemoryService
 from google.genai import types
 
-from acc_ace.core.schemas.artifact import Artifact, RecallQuery
-from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
+from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.ext.lab.recall.corpus import Corpus, CorpusPassage
 from acc_ace.memory.artifact_store import Embedder
@@ -137,6 +137,8 @@ def _artifact(corpus: Corpus, passage: CorpusPassage) -> Artifact:
         source="bench",
         created_at=passage.created_at,
         tenant=Tenant(_APP, corpus.name),
+        kind=passage.kind,
+        authority=Authority.AGENT if passage.kind is ArtifactKind.TURN else Authority.RETRIEVED,
         session=passage.session,
         turn=passage.turn,
     )

@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from acc_ace.core.schemas.artifact import ArtifactKind
 from acc_ace.errors import InputError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,6 +29,8 @@ class CorpusPassage(NamedTuple):
     speaker: str = ""
     at: datetime | None = None
     """Its time in the data, if any."""
+    kind: ArtifactKind = ArtifactKind.DOCUMENT
+    """TURN for what the user said together with the answer, each under its label."""
 
     @property
     def created_at(self) -> datetime:
