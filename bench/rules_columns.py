@@ -112,9 +112,14 @@ class Turn(NamedTuple):
         return any(covers(text, span) for text in texts) or covers(" ".join(parts), span)
 
     def silent(self, spans: Sequence[str]) -> list[str]:
-        """The words that are neither in force, nor asked about, nor in a note."""
+        """The words that are neither in force, nor asked about, nor in a note, nor listed."""
         notes = self.result.notes
-        shown = [*notes, *(each.quote for each in self.result.state.questions)]
+        state = self.result.state
+        shown = [
+            *notes,
+            *(each.quote for each in state.questions),
+            *(each.text for each in state.not_kept),
+        ]
         unsaid = [
             span
             for span in spans

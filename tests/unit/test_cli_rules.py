@@ -13,7 +13,14 @@ from acc_ace.cli.prompt.rule_commands import rules_view
 from acc_ace.cli.terminal import memory_line
 from acc_ace.errors import ModelUnavailable
 from schemas.base import Authority
-from schemas.commit import ChangeKind, CommittedState, ConstraintPin, OpenQuestion, RuleScope
+from schemas.commit import (
+    ChangeKind,
+    CommittedState,
+    ConstraintPin,
+    NotKept,
+    OpenQuestion,
+    RuleScope,
+)
 from schemas.report import ReportedQuestion
 from tests.fakes.fake_turn_api import FakeTurnApi, report
 from tests.unit.test_cli_chat import KEY, Terminal
@@ -86,8 +93,10 @@ def test_rules_show_quote_authority_scope_and_questions() -> None:
     question = OpenQuestion(
         id="q-0001", kind=ChangeKind.RELEASE, rule_id="c-0001", quote="Restart it.", asked_turn=4
     )
+    maybe = NotKept(text="Keep it friendly.", turn=3)
     terminal = Terminal(width=200)
-    terminal.people.view(rules_view(CommittedState(turn=4, pins=[pin], questions=[question])))
+    state = CommittedState(turn=4, pins=[pin], questions=[question], not_kept=[maybe])
+    terminal.people.view(rules_view(state))
     shown = terminal.out.getvalue()
     for part in (
         "never restart db-01",
@@ -95,6 +104,8 @@ def test_rules_show_quote_authority_scope_and_questions() -> None:
         "user, turn 3, this session, provisional (no c-0001 takes it back)",
         "Still in force: c-0001 'never restart db-01'",
         "send only: lift c-0001",
+        "Keep it friendly.",
+        "turn 3; /rule TEXT keeps it",
     ):
         assert part in shown
 

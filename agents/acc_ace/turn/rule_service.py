@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from acc_ace.container import Container
 from acc_ace.core.gates.ccs_budget import rule_1_bounded
-from acc_ace.core.gates.consent_notes import no_change_notes
+from acc_ace.core.gates.consent_notes import no_change_notes, not_kept
 from acc_ace.core.gates.constraints import (
     ConstraintSet,
     forget_rules,
@@ -221,6 +221,7 @@ class RuleService:
                 "questions": rules.questions,
                 "next_question": rules.next_question,
                 "next_user_pin": rules.next_user_pin,
+                "not_kept": not_kept(current, rules),
                 "goal_pin": goal or current.goal_pin,
             }
         )

@@ -19,13 +19,16 @@ from acc_ace.errors import InputError
 def rules_view(
     state: CommittedState, checks: Mapping[str, list[ReportedCheck]] = MappingProxyType({})
 ) -> RenderableType:
-    """Each rule with its quote, turn, authority, scope, and checks; then open questions."""
+    """Each rule with its origin and checks; then open questions; then what is not kept."""
     number = len(state.pins)
     title = Text(f"{number} rule{'' if number == 1 else 's'} after turn {state.turn}", "dim")
-    if not state.pins and not state.questions:
+    if not (state.pins or state.questions or state.not_kept):
         return Group(title, Text("none yet: /rule TEXT makes one"))
     rows = [(pin.id, Paragraphs(*_rule(pin, checks.get(pin.id, [])))) for pin in state.pins]
     rows += [(label, Paragraphs((text, "yellow"))) for label, text in _questions(state)]
+    for each in state.not_kept:
+        said = (f"turn {each.turn}; /rule TEXT keeps it", "dim")
+        rows.append(("not kept", Paragraphs((each.text, ""), said)))
     return Group(title, named_values(rows))
 
 

@@ -165,6 +165,7 @@ def _rules_of(state: CommittedState) -> dict[str, Any]:
     reported: dict[str, Iterable[Any]] = {
         "constraints": reported_constraints(state.pins),
         "questions": reported_questions(state),
+        "not_kept": state.not_kept,
     }
     return {
         name: [each.model_dump(mode="json") for each in all_] for name, all_ in reported.items()

@@ -10,7 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from acc_ace.core.gates.ccs_budget import fit_fields, fit_text, over_budget, rule_1_bounded
-from acc_ace.core.gates.consent_notes import consent_notes, no_change_notes
+from acc_ace.core.gates.consent_notes import (
+    MOST_NOT_KEPT_CHARS,
+    consent_notes,
+    no_change_notes,
+    not_kept,
+)
 from acc_ace.core.gates.constraints import rule_2_constraints_survive
 from acc_ace.core.gates.goal import rule_3_goal_survives
 from acc_ace.core.gates.grounding import obey
@@ -23,7 +28,7 @@ from acc_ace.core.schemas.commit import (
 )
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.user_words import UserWords, WhyUnkept
+from acc_ace.core.schemas.user_words import Unkept, UserWords, WhyUnkept
 
 KEPT_MARK = "state not updated this turn: the compressor gave nothing usable"
 """Prefix of the uncertainty signal when the previous content was kept."""
@@ -107,6 +112,7 @@ def commit(
         shrinks=rules.shrinks,
         limits=limits,
     )
+    listed = [*filter(_is_listed, rules.unkept)] if words.is_doubted else []
     state = CommittedState(
         version=previous.version + 1,
         turn=turn,
@@ -117,6 +123,7 @@ def commit(
         questions=rules.questions,
         next_question=rules.next_question,
         next_user_pin=rules.next_user_pin,
+        not_kept=not_kept(previous, rules, listed),
     )
     diff = CcsDiff.between(
         previous,
@@ -126,9 +133,15 @@ def commit(
         repairs=[*rules.repairs, *goal.repairs, *repairs, *fitted.repairs],
     )
     warnings = (*no_change_notes(rules), *((KEPT_MARK,) if usable is None else ()))
-    notes = consent_notes(rules, turn_input.text)
+    notes = consent_notes(rules, turn_input.text, listed, is_said=bool(previous.not_kept))
     unkept = tuple(each.words for each in rules.unkept if each.why in _MAY_BIND)
     return GateResult(state, diff, warnings, kept=usable is None, notes=notes, unkept=unkept)
+
+
+def _is_listed(unkept: Unkept) -> bool:
+    """Whether words are only listed as not kept, where the CCM is not believed."""
+    is_guess = unkept.why in {WhyUnkept.UNSURE, WhyUnkept.UNREADABLE}
+    return is_guess and len(unkept.words) <= MOST_NOT_KEPT_CHARS
 
 
 def rule_5_all_or_nothing(

@@ -5,9 +5,15 @@ from collections.abc import Iterator, Sequence
 from typing import Final, Literal
 
 from acc_ace.core.gates.constraints import ConstraintSet, WhyNoChange
-from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin, OpenQuestion
+from acc_ace.core.schemas.commit import (
+    ChangeKind,
+    CommittedState,
+    ConstraintPin,
+    NotKept,
+    OpenQuestion,
+)
 from acc_ace.core.schemas.user_words import Unkept, WhyUnkept
-from acc_ace.core.text.normalize import language_of, one_line
+from acc_ace.core.text.normalize import language_of, one_line, same_wording
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.tokens import clip_tokens
 
@@ -15,6 +21,10 @@ Language = Literal["en", "ja"]
 
 _SHOWN_TOKENS = 60
 _MOST_LISTED = 8
+MOST_NOT_KEPT = 20
+MOST_NOT_KEPT_CHARS = 400
+"""Bounds of what is listed as not kept: the newest, each whole; what is longer is always said."""
+
 _ASKS = lazy_pattern(r"[?？؟]|(?:ます|です|でしょう|ません|ました|ください)か[。．\s」]|か[。．]?$")
 
 _OFFERS = lazy_pattern(
@@ -144,6 +154,13 @@ _MORE_UNKEPT = {
     "ja": "…ほか {more} 件もルールとして残していません",
 }
 
+_ONLY_LISTED = {
+    "en": "The compressor has read too much wrong to be believed (acc-ace doctor). Said once: what "
+    "else is not kept for that is listed at /rules.",
+    "ja": "圧縮モデルは読み誤りが多いため信用していません（acc-ace doctor）。以後、そのために残さ"
+    "なかったものは /rules に並べるだけで、毎回は知らせません",
+}
+
 
 def question_text(question: OpenQuestion, pins: Sequence[ConstraintPin], language: Language) -> str:
     """What waits, as shown to the user, with the text of the rule and the way to consent."""
@@ -157,15 +174,33 @@ def question_text(question: OpenQuestion, pins: Sequence[ConstraintPin], languag
     )
 
 
-def consent_notes(rules: ConstraintSet, text: str) -> tuple[str, ...]:
-    """The lines after the answer to `text`: what came into force, what waits, what was not kept."""
+def not_kept(
+    before: CommittedState, rules: ConstraintSet, listed: Sequence[Unkept] = ()
+) -> list[NotKept]:
+    """The list of what is not kept, with new words and without those in force; the oldest go."""
+    if not (listed or before.not_kept):
+        return []
+    new = [one_line(each.words) for each in listed]
+    again = {same_wording(text) for text in (*new, *(pin.text for pin in rules.pins))}
+    old = [each for each in before.not_kept if same_wording(each.text) not in again]
+    return [*old, *(NotKept(text=text, turn=rules.turn) for text in new)][-MOST_NOT_KEPT:]
+
+
+def consent_notes(
+    rules: ConstraintSet, text: str, listed: Sequence[Unkept] = (), *, is_said: bool = False
+) -> tuple[str, ...]:
+    """The lines after the answer to `text`: what came into force, what waits, what was not kept.
+
+    What is only `listed` at /rules is said once, with the reason.
+    """
     language = language_of(text)
     lines = [_LATE[language]] if rules.heard_late else []
     lines += [*_changes(rules, language), *_added(rules, language), *_settled(rules, language)]
-    shown = rules.unkept[:_MOST_LISTED]
-    lines += [_unkept(each, rules, language) for each in shown]
-    if more := len(rules.unkept) - len(shown):
+    unkept = [each for each in rules.unkept if each not in listed] if is_said else rules.unkept
+    lines += [_unkept(each, rules, language) for each in unkept[:_MOST_LISTED]]
+    if more := len(unkept[_MOST_LISTED:]):
         lines.append(_MORE_UNKEPT[language].format(more=more))
+    lines += [_ONLY_LISTED[language]] if listed and not is_said else []
     asked = rules.asked_now()
     waiting = [each for each in rules.questions if each in asked or each in rules.answered]
     lines += [_BARE[language]] if rules.is_bare_reply and waiting else []

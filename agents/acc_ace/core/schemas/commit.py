@@ -305,6 +305,13 @@ def _bounded(repairs: Sequence[Repair]) -> list[Repair]:
     return [*repairs[: MAX_REPAIRS - 1], tail]
 
 
+class NotKept(FrozenValue):
+    """Words of the user's that may be a rule and are none, as no CCM that is believed says so."""
+
+    text: str
+    turn: int
+
+
 class CommittedState(StoredValue, FrozenValue):
     """CCS_t with its bookkeeping; the value of session.state['ccs'] and of a journal row."""
 
@@ -318,6 +325,11 @@ class CommittedState(StoredValue, FrozenValue):
         default_factory=list,
         exclude_if=not_,
         description="What waits for the user's word, oldest first.",
+    )
+    not_kept: list[NotKept] = Field(
+        default_factory=list,
+        exclude_if=not_,
+        description="What may be a rule and is none since the CCM is not believed, newest last.",
     )
     next_question: int = Field(
         default=1, exclude_if=partial(eq, 1), description="Number of the next question id."

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from acc_ace.adk.turn_report import reported_constraints, reported_questions
-from acc_ace.core.schemas.commit import CommittedState, RuleScope
+from acc_ace.core.schemas.commit import CommittedState, NotKept, RuleScope
 from acc_ace.core.schemas.report import ReportedConstraint, ReportedQuestion
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
@@ -23,6 +23,9 @@ class Rules(BaseModel):
 
     constraints: list[ReportedConstraint]
     questions: list[ReportedQuestion]
+    not_kept: list[NotKept] = Field(
+        description="What may be a rule and is none: the compressor is not believed; newest last."
+    )
 
     @classmethod
     async def of(cls, context: ServerContext, state: CommittedState) -> Self:
@@ -31,6 +34,7 @@ class Rules(BaseModel):
         return cls(
             constraints=reported_constraints(state.pins, checks),
             questions=reported_questions(state),
+            not_kept=state.not_kept,
         )
 
 

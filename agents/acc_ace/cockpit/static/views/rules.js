@@ -10,11 +10,14 @@ export const Rules = ({ base, rules, reload }) => html`
   <${Questions} ...${{ base, rules, reload }} />
   <div class="row"><span class="muted small">${t("In force now")}</span>
     <span class="grow"></span><${Raw} path=${`${base}/rules`} /></div>
-  <${Loaded} of=${rules}>${({ constraints }) => html`
+  <${Loaded} of=${rules}>${({ constraints, not_kept: notKept = [] }) => html`
     ${!constraints.length && html`<${Empty}>${t("No rules are in force.")}</${Empty}>`}
     <ul class="cards">${constraints.map((rule) => html`
       <${Rule} key=${rule.id} ...${rule} base=${base} reload=${reload} />`)}</ul>
     <${NewRule} base=${base} reload=${reload} />
+    ${notKept.length > 0 && html`<p class="muted small">${t("Not kept as rules")}</p>`}
+    <ul class="cards">${notKept.map(({ text, turn }) => html`
+      <${NotKept} key=${text} ...${{ text, turn, base, reload }} />`)}</ul>
   `}</${Loaded}>
 `;
 
@@ -63,6 +66,13 @@ function Rule({ id, text, authority, origin_turn: turn, quote, scope, tentative,
     </li>
   `;
 }
+
+/** What may be a rule and is none, since the compressor that reads is not believed. */
+const NotKept = ({ text, turn, base, reload }) => html`
+  <li class="card row small"><span>${text}</span>
+    <span class="muted">${t("turn {turn}", { turn })}</span><span class="grow"></span>
+    <${Act} kind="quiet" action=${() => post(`${base}/rules`, { text }).then(reload)}>
+      ${t("Keep it")}</${Act}></li>`;
 
 /** What a rule does at a tool; a person may drop it, change it, or take the rule's own again. */
 function Check({ tool, text, does, isFixed, path, reload }) {

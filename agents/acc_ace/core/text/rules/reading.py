@@ -233,16 +233,16 @@ class _Notes:
     def _words(self) -> UserWords:
         """What was read."""
         goal = self.own.labelled_goal()
-        binding = tuple(self._new())
         return UserWords(
             against,
             rules=self.own.labelled_rules(),
-            binding=binding,
+            binding=tuple(self._new()),
             loosening=tuple(self._loosening),
             goal=goal or self._goal,
             is_goal_stated=goal is not None,
             again=tuple(dict.fromkeys(self._again)),
             unkept=tuple(dict.fromkeys(self._unkept)),
+            is_doubted=self._trust is Trust.DOUBTED,
             misquoted=tuple(self._misquoted),
         )
 
