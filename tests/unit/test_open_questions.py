@@ -151,6 +151,63 @@ def test_a_message_that_affirms_and_names_the_rule_lifts_it(said: str) -> None:
     assert (gone.id, gone.text) == ("c-0001", BAN_EN)
 
 
+CONSENTS = {
+    "en": ["yes, lift the restart rule", "lift the restart ban", "ok, the restart rule can go"],
+    "ja": ["はい、db-01の制約を解除してください", "はい、db-01のルールはもう不要です"],
+}
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "if Mika agrees",
+        "unless it rains",
+        "tomorrow",
+        "tonight at 18:00",
+        "when I am back",
+        "once the batch has ended",
+        "for Bob",
+        "but only on web-02",
+        "this one time",
+        "partly",
+        "or not",
+        "as Mika says",
+        "and restart db-01",
+        "then restart db-01",
+        "I guess",
+        "right?",
+        "said Bob",
+    ],
+)
+def test_a_consent_that_says_anything_more_is_none(more: str) -> None:
+    question = lifting()
+    for consent in CONSENTS["en"]:
+        assert texts(reply(question, consent)) == []
+        for said in (f"{consent} {more}", f"{consent}, {more}.", f"{more}, {consent}"):
+            assert texts(reply(question, said)) == [BAN_EN]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "明日",
+        "美香がいいと言えば",
+        "バッチが終わったら",
+        "今回だけ",
+        "かもしれません",
+        "と聞きました",
+        "か",
+        "web-02では",
+    ],
+)
+def test_a_consent_in_japanese_that_says_anything_more_is_none(more: str) -> None:
+    question = lifting()
+    for consent in CONSENTS["ja"]:
+        assert texts(reply(question, consent)) == []
+        for said in (f"{consent}{more}", f"{consent}、{more}。", f"はい、{more}、{consent[3:]}"):
+            assert texts(reply(question, said)) == [BAN_EN]
+
+
 @each_case
 def test_a_message_that_affirms_and_names_the_change_makes_it(said: str) -> None:
     assert texts(reply(changing(), said)) == [CAP_NEW]
