@@ -29,6 +29,7 @@ from acc_ace.core.text.rules.reader import (
     WEIGHTS,
     Header,
     Language,
+    parts,
     pieces,
 )
 from acc_ace.core.text.sentences import split_sentences
@@ -216,9 +217,19 @@ def train(sentences: Sequence[Example], common: frozenset[str]) -> Floats:
 
 
 def scores(weights: Floats, sentences: Sequence[Example], common: frozenset[str]) -> Floats:
-    """A row of three scores for each sentence."""
-    rows = matrix(sentences, common)
-    return np.array([rows.scores(row[:-1]) + row[-1] for row in weights]).T
+    """A row of three scores for each sentence: the highest of those of its parts."""
+    split = [parts(example.text) for example in sentences]
+    rows = matrix(
+        [
+            example._replace(text=part)
+            for example, of in zip(sentences, split, strict=True)
+            for part in of
+        ],
+        common,
+    )
+    starts = np.cumsum([0, *(len(of) for of in split[:-1])])
+    found = np.array([rows.scores(row[:-1]) + row[-1] for row in weights]).T
+    return np.maximum.reduceat(found, starts)
 
 
 def held_out(

@@ -42,6 +42,34 @@ async def test_what_a_believed_ccm_passes_over_is_told_and_not_in_force(rule: st
     assert f"/rule {rule}" in notes
 
 
+SHAPES = pytest.mark.parametrize(
+    "text",
+    [
+        "Never restart db-01.",
+        "By the way, never restart db-01.",
+        "By the way, keep refunds under 20 euros.",
+        "After 6pm: never restart `db-01`.",
+        "One more thing - never restart db-01.",
+        "Two things.\n- never restart db-01",
+        "Thanks, that helped. Never restart db-01.",
+        "db-01は再起動しないでください。",
+        "ちなみに、db-01は再起動しないでください。",
+        "お手数ですが、`db-01`は再起動しないでください。",
+        "18時以降：db-01は再起動しないでください。",
+        "助かりました。db-01は再起動しないでください。",
+    ],
+)
+
+
+@SHAPES
+async def test_a_plain_rule_in_any_shape_is_told_or_in_force(text: str) -> None:
+    state, notes = await said(text)
+    assert (texts(state), "/rule " in notes) == ([], True)
+    state, notes = await said(text, reply=SILENT)
+    assert len(state.pins) == 1
+    assert "c-0001" in notes
+
+
 @BOTH
 async def test_without_a_ccm_it_is_in_force_and_provisional(rule: str) -> None:
     state, notes = await said(rule, reply=SILENT)
@@ -98,6 +126,26 @@ async def test_what_loosens_is_never_in_force_and_waits_or_is_told(
     state, notes = await said(text, reply=reply)
     assert texts(state) == []
     assert text in notes
+
+
+UNDONE = pytest.mark.parametrize(
+    ("rule", "undone"),
+    [
+        ("Limit spending to 100 dollars.", "Don't limit spending to 100 dollars."),
+        ("Verify the TLS certificates.", "Don't verify the TLS certificates."),
+        ("Deploys are blocked on review.", "Do not block deploys on review."),
+    ],
+)
+
+
+@UNDONE
+@pytest.mark.parametrize("reply", [MUTE, SILENT], ids=["mute", "silent"])
+async def test_a_prohibition_of_what_a_rule_demands_is_never_in_force_and_is_said(
+    rule: str, undone: str, reply: dict[str, object]
+) -> None:
+    state, notes = await said(f"Rule: {rule}", undone, reply=reply)
+    assert texts(state) == [rule]
+    assert undone in notes
 
 
 @BOTH

@@ -75,6 +75,27 @@ def test_questions_facts_and_orders_for_once_are_no_rules(language: str) -> None
     assert sum(reading.is_certainly_none for reading in readings) >= 0.8 * len(readings)
 
 
+LEADS = {
+    "en": ["By the way, ", "One more thing - ", "After 6 pm: ", "Hi team, before I forget: "],
+    "ja": ["ちなみに、", "18時以降：", "お手数ですが、", "すみません、言い忘れましたが、"],
+}
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_lead_in_hides_no_rule_and_makes_none(language: str) -> None:
+    for row in (row for row in _rows("clear.jsonl") if row["lang"] == language):
+        plain = read_sentence(row["text"])
+        for lead in LEADS[language]:
+            behind = read_sentence(lead + row["text"])
+            assert behind.binds >= plain.binds
+            assert not (row["label"] == "none" and behind.is_sure)
+
+
+def test_what_somebody_said_is_not_read_without_who_said_it() -> None:
+    assert read_sentence("Never restart db-01.").is_sure
+    assert not read_sentence("The runbook said: never restart db-01.").is_suspect
+
+
 @pytest.mark.parametrize("row", _rows("languages.jsonl"), ids=lambda row: row["text"])
 def test_a_text_in_a_language_of_nobodys_training_is_told_apart(row: dict[str, Any]) -> None:
     assert knows(row["text"]) is row["known"]

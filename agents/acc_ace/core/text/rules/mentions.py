@@ -9,7 +9,7 @@ from acc_ace.core.text.normalize import normalise
 from acc_ace.core.text.patterns import any_of
 from acc_ace.core.text.rules.own_words import OwnWords, own_words
 from acc_ace.core.text.rules.quoted_spans import mask_quotations
-from acc_ace.core.text.rules.reader import SentenceReading, read_sentence
+from acc_ace.core.text.rules.reader import REPORTED, SentenceReading, read_sentence
 from acc_ace.core.text.topic_words import topic_words
 
 _A_RULE: Final = any_of(
@@ -21,10 +21,23 @@ _RULE_ID: Final = any_of(r"\b[cu]-\d{4}")
 
 
 def readings(own: OwnWords) -> list[tuple[str, SentenceReading]]:
-    """The own sentences of a message, each with what the reader makes of it."""
+    """The own sentences of a message, each with what the reader makes of it.
+
+    A plain prohibition is very surely one where little else is said; in long messages it is often
+    somebody else's, of a notice or a signature.
+    """
+    heard = [(each.text, read_sentence(mask_quotations(each.text))) for each in own.sentences]
+    is_short = len(heard) <= _FEW
     return [
-        (sentence.text, read_sentence(mask_quotations(sentence.text))) for sentence in own.sentences
+        (text, reading._replace(binds=max(reading.binds, reading.least_very_sure)))
+        if is_short and reading.is_plain
+        else (text, reading)
+        for text, reading in heard
     ]
+
+
+_FEW: Final = 2
+"""Sentences of a message that says little beside a rule."""
 
 
 def rules_in(text: str) -> list[OwnQuote]:
@@ -56,15 +69,8 @@ def names_a_rule(text: str) -> bool:
 def seems_to_loosen(sentence: str, reading: SentenceReading) -> bool:
     """Whether a sentence surely loosens; one that speaks of a rule as such needs less."""
     is_heard = reading.loosens_surely or (reading.loosens_alone and names_a_rule(sentence))
-    is_own = _REPORTED.search(normalise(sentence)) is None
+    is_own = REPORTED.search(normalise(sentence)) is None
     return is_heard and is_own and reading.loosens > reading.binds
-
-
-_REPORTED: Final = any_of(
-    r"(?<!\bi )(?<!\bwe )\b(?:says?|said|tells?|told|claims?|claimed|heard|according to)\b",
-    r"と(?:言|い)(?:って|った|う|われ|いました)|と聞|(?:だ|た)そう|らしい",
-)
-"""What somebody else is said to have said."""
 
 
 def goal_in(text: str) -> OwnQuote | None:

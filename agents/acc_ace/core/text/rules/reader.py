@@ -56,6 +56,8 @@ class SentenceReading(NamedTuple):
     loosens: float
     goal: float
     language: Language = "en"
+    is_plain: bool = False
+    """Has the form of a plain prohibition, and is not certainly none."""
 
     @property
     def is_very_sure(self) -> bool:
@@ -103,6 +105,11 @@ class SentenceReading(NamedTuple):
         return self._limits["sure"] + 1e-6
 
     @property
+    def least_very_sure(self) -> float:
+        """The least of `binds` that is very sure."""
+        return self._limits["very_sure"] + 1e-6
+
+    @property
     def _limits(self) -> dict[str, float]:
         return _shipped().header["thresholds"][self.language]
 
@@ -124,16 +131,21 @@ class TrainedReader(NamedTuple):
         return cls(header, common, foreign, memoryview(body).cast("b"))
 
     def read(self, sentence: str) -> SentenceReading:
-        """The probabilities of one sentence."""
-        language, sums = language_of(sentence), [0.0, 0.0, 0.0]
-        for value, buckets in pieces(sentence, language, self.common):
+        """The probabilities of one sentence: the highest of those of its parts."""
+        language = language_of(sentence)
+        odds = [self._read_part(part, language) for part in parts(sentence)]
+        binds, loosens, goal = map(max, zip(*odds, strict=True))
+        return SentenceReading(binds, loosens, goal, language)
+
+    def _read_part(self, part: str, language: Language) -> list[float]:
+        sums = [0.0, 0.0, 0.0]
+        for value, buckets in pieces(part, language, self.common):
             for target in range(3):
                 start = (target + 3 * (language == "ja")) * BUCKETS
                 plane = self.weights[start : start + BUCKETS]
                 sums[target] += value * sum(map(plane.__getitem__, buckets))
         scales, offsets = self.header["scales"][language], self.header["offsets"][language]
-        binds, loosens, goal = map(_probability, sums, scales, offsets)
-        return SentenceReading(binds, loosens, goal, language)
+        return [*map(_probability, sums, scales, offsets)]
 
 
 @remembered
@@ -144,9 +156,10 @@ def read_sentence(sentence: str) -> SentenceReading:
     trained on; where the reader has any doubt that it is none, its form decides.
     """
     reading = _shipped().read(sentence)
-    if reading.is_certainly_none or not _PLAIN.search(normalise(sentence)):
+    plain = any(_PLAIN.search(normalise(part)) for part in parts(sentence))
+    if reading.is_certainly_none or not plain:
         return reading
-    return reading._replace(binds=max(reading.binds, reading.least_sure))
+    return reading._replace(binds=max(reading.binds, reading.least_sure), is_plain=True)
 
 
 _PLAIN = any_of(
@@ -159,6 +172,29 @@ _PLAIN = any_of(
     r"(?:するな|(?:する|し)?こと(?:は|を)?禁止(?:です)?|[^、。]禁止(?:です)?|厳禁(?:です)?"
     r"|ないこと)[。!！]?$",
 )
+
+
+def parts(sentence: str) -> list[str]:
+    """A sentence, and what is left of it behind each of its first leading clauses.
+
+    'By the way, never push' says what 'never push' says; what somebody said does not.
+    """
+    found = [sentence[:_LONGEST]]
+    while len(found) <= _MOST_LEADS and (lead := _LEAD.match(found[-1])):
+        rest = found[-1][lead.end() :]
+        if len(rest) < _SHORTEST or REPORTED.search(normalise(lead.group())):
+            break
+        found.append(rest)
+    return found
+
+
+_MOST_LEADS, _SHORTEST = 3, 9
+_LEAD = lazy_pattern(r"[^,:;、，：—–]{1,60}?(?:[,:;、，：—–]| - )\s*")
+REPORTED: Final = any_of(
+    r"(?<!\bi )(?<!\bwe )\b(?:says?|said|tells?|told|claims?|claimed|heard|according to)\b",
+    r"と(?:言|い)(?:って|った|う|われ|いました)|と聞|(?:だ|た)そう|らしい",
+)
+"""What somebody else is said to have said."""
 
 
 def knows(text: str) -> bool:
