@@ -218,18 +218,18 @@ def train(sentences: Sequence[Example], common: frozenset[str]) -> Floats:
 
 def scores(weights: Floats, sentences: Sequence[Example], common: frozenset[str]) -> Floats:
     """A row of three scores for each sentence: the highest of those of its parts."""
-    split = [parts(example.text) for example in sentences]
+    texts = [parts(example.text) for example in sentences]
     rows = matrix(
         [
             example._replace(text=part)
-            for example, of in zip(sentences, split, strict=True)
+            for example, of in zip(sentences, texts, strict=True)
             for part in of
         ],
         common,
     )
-    starts = np.cumsum([0, *(len(of) for of in split[:-1])])
-    found = np.array([rows.scores(row[:-1]) + row[-1] for row in weights]).T
-    return np.maximum.reduceat(found, starts)
+    starts = np.cumsum([0, *(len(of) for of in texts[:-1])])
+    each = np.array([rows.scores(row[:-1]) + row[-1] for row in weights]).T
+    return np.maximum.reduceat(each, starts)
 
 
 def held_out(

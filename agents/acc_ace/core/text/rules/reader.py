@@ -179,13 +179,13 @@ def parts(sentence: str) -> list[str]:
 
     'By the way, never push' says what 'never push' says; what somebody said does not.
     """
-    found = [sentence[:_LONGEST]]
-    while len(found) <= _MOST_LEADS and (lead := _LEAD.match(found[-1])):
-        rest = found[-1][lead.end() :]
+    texts = [sentence[:_LONGEST]]
+    while len(texts) <= _MOST_LEADS and (lead := _LEAD.match(texts[-1])):
+        rest = texts[-1][lead.end() :]
         if len(rest) < _SHORTEST or REPORTED.search(normalise(lead.group())):
             break
-        found.append(rest)
-    return found
+        texts.append(rest)
+    return texts
 
 
 _MOST_LEADS, _SHORTEST = 3, 9
