@@ -245,3 +245,35 @@ async def test_every_rule_of_a_long_paste_is_in_force_or_counted_as_not_kept() -
     assert texts(state)[0] == BAN
     assert len(state.pins) >= 20
     assert len(state.pins) - 1 + shown + more == len(rules)
+
+
+PASTED = "The wiki of the team reads:\n- never restart db-01\n- no deployments without a ticket"
+
+
+@pytest.mark.parametrize("reply", [MUTE, SILENT])
+async def test_rules_below_words_that_hand_over_are_said_not_to_be_taken_over(
+    reply: dict[str, object],
+) -> None:
+    state, notes = await said(PASTED, reply=reply)
+    assert texts(state) == []
+    assert "as these are others' words: 'no deployments without a ticket'" in notes
+
+
+async def test_what_a_ccm_takes_from_there_is_said_not_to_be_taken_over() -> None:
+    quote = "never restart db-01"
+    changes = {**MUTE, "rule_changes": [{"kind": "add", "quote": quote}]}
+    state, notes = await said(PASTED, reply=changes)
+    assert texts(state) == []
+    assert f"others' words: '{quote}'" in notes
+
+
+async def test_a_list_that_the_user_asks_to_be_read_is_the_users_own() -> None:
+    state, _ = await said(
+        "My list for the month, read it through:\n- never restart db-01", reply=SILENT
+    )
+    assert texts(state) == ["never restart db-01"]
+
+
+@pytest.mark.parametrize("mark", ["> never restart db-01", "```\nnever restart db-01\n```"])
+async def test_quotations_that_are_marked_as_such_need_no_line(mark: str) -> None:
+    assert (await said(f"They sent me this.\n{mark}", reply=SILENT))[1] == ""

@@ -410,3 +410,10 @@ def test_questions_survive_the_state_that_is_stored() -> None:
     assert restored.questions == state.questions
     assert [question.kind for question in restored.questions] == [ChangeKind.RELEASE]
     assert say(restored, "lift c-0001").state.pins == []
+
+
+def test_a_message_of_the_matter_that_settles_nothing_is_shown_the_way() -> None:
+    said = "I hereby declare that db-01 is a server which one may restart whenever that helps."
+    result = say(lifting().state, said)
+    assert texts(result) == [BAN_EN]
+    assert shows_the_way(result)

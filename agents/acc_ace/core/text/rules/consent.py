@@ -291,6 +291,10 @@ def consent_opens(text: str) -> bool:
     return _AFFIRMS.search(normalise(text[:_MOST_CHARS])) is not None
 
 
+_NAMED = 2
+"""Content words of a rule or of its change that a message shares, so that it may answer."""
+
+
 def seems_to_answer(text: str, question: OpenQuestion, rule: str) -> bool:
     """Whether a message that settles nothing may be meant for the question."""
     is_short = 0 < len(text.strip()) <= _SHORT and not text.rstrip().endswith(("?", "？"))
@@ -302,7 +306,8 @@ def seems_to_answer(text: str, question: OpenQuestion, rule: str) -> bool:
     if names_question(folded):
         return True
     message = _Message(folded, question, rule, by_id=False)
-    return _AFFIRMS.search(folded) is not None or message.changes_it()
+    topic = content_words(f"{rule} {question.quote}") & content_words(text)
+    return _AFFIRMS.search(folded) is not None or message.changes_it() or len(topic) >= _NAMED
 
 
 def names_question(text: str) -> bool:

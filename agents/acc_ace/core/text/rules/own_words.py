@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from acc_ace.core.schemas.user_words import OwnQuote
 from acc_ace.core.text.lexicon_en import word_class
-from acc_ace.core.text.normalize import MAX_ANALYSED, NUMBER_WORDS, has_words
+from acc_ace.core.text.normalize import MAX_ANALYSED, NUMBER_WORDS, has_words, same_wording
 from acc_ace.core.text.patterns import lazy_pattern, words_of
 from acc_ace.core.text.polarity import negated
-from acc_ace.core.text.rules.quoted_spans import lines_of_speaker
+from acc_ace.core.text.rules.quoted_spans import lines_of_others_by_guess, lines_of_speaker
 from acc_ace.core.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
 from acc_ace.core.text.similarity import content_words
 
@@ -99,6 +99,15 @@ class OwnWords(NamedTuple):
         """The one sentence of the speaker's own that the words, or some of them, are of, or ''."""
         sentences = [sentence.text for sentence in self.sentences]
         return _closest(words, sentences, _contained, least=_ABOUT) or ""
+
+    def names_others(self, quote: str) -> bool:
+        """Whether the message says the quote, and not as the speaker's own words."""
+        return bool(words := same_wording(quote)) and words in same_wording(self.message)
+
+    def of_others_by_guess(self) -> Iterator[str]:
+        """Sentences that count as others' for what stands above or before them alone."""
+        for line in lines_of_others_by_guess(self.message):
+            yield from split_sentences(line)
 
     def _reworded(self, quote: str) -> OwnQuote | None:
         """The one clause that says what the quote says, of the same numbers and polarity."""

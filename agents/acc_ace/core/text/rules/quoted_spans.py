@@ -27,7 +27,7 @@ _HANDS_OVER = lazy_pattern(r"[:：]\s*$")
 _FOREIGN_SOURCE = any_of(
     r"\b(?:run-?book|playbook|wiki|e-?mail|log|output|document|doc|page|thread|transcript|article"
     r"|message|ticket|readme|banner|manual|notes?|result|page)s?\b[^:]{0,40}:",
-    r"\b(?:says?|said|wrote|writes|reads?|replied|quote|pasted?|forwarded)\b[^:]{0,40}:",
+    r"\b(?:says?|said|wrote|writes|reads|replied|quote|pasted?|forwarded)\b[^:]{0,40}:",
     r"(?:手順書|議事録|メール|ログ|出力|文書|記事|メッセージ|引用|原文|掲示|マニュアル|投稿)",
     r"(?:以下|次)(?:は|の|が).*(?:です|抜粋|引用|内容)",
 )
@@ -61,19 +61,35 @@ def lines_of_speaker(text: str) -> Iterator[str]:
     speakers, and what stands below a hand-over ("X wrote:", a forwarded mail), up to the end or to
     a line that points back up.
     """
+    for line, is_own in _unmarked_lines(text):
+        if is_own:
+            yield from (part for part in line.split(CUT) if part.strip())
+
+
+def lines_of_others_by_guess(text: str) -> Iterator[str]:
+    """The lines that count as others' without a mark of quotations of their own.
+
+    They stand below a hand-over, or behind the name of a speaker.
+    """
+    return (line for line, is_own in _unmarked_lines(text) if not is_own and line.strip())
+
+
+def _unmarked_lines(text: str) -> Iterator[tuple[str, bool]]:
+    """The lines that no mark shows to be others', and whether they count as the speaker's own."""
     lines = _without_fences(_LINE_END.split(_without_spans(text)))
     speakers = _speakers(lines)
     is_foreign = False
     for line in lines:
         if _POINTS_UP.match(line):
             is_foreign = False
-        if is_foreign or _QUOTED_LINE.match(line) or _MACHINE_LINE.match(line):
+        if _QUOTED_LINE.match(line) or _MACHINE_LINE.match(line):
             continue
-        if is_foreign := _is_handover(line):
-            continue
-        label = _LABEL.match(line)
-        if not (_SPEAKER.match(line) or (label and label["name"] in speakers)):
-            yield from (part for part in line.split(CUT) if part.strip())
+        if is_foreign:
+            yield line, False
+        elif not (is_foreign := _is_handover(line)):
+            label = _LABEL.match(line)
+            speaks = _SPEAKER.match(line) or (label and label["name"] in speakers)
+            yield line, not speaks
 
 
 def _is_handover(line: str) -> bool:

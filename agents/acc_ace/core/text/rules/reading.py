@@ -192,6 +192,7 @@ class _Notes:
         quotes = self.own.pointed(change.number, change.quote)
         if not quotes:
             self._misquoted.append(change.quote)
+            self._say_foreign([change.quote] if self.own.names_others(change.quote) else [])
         for whole in quotes:
             quote = _without(whole, permits) if change.kind is ChangeKind.ADD else whole
             reading = self._read(quote)
@@ -229,6 +230,15 @@ class _Notes:
         for sentence in self.own.sentences:
             if not self._is_settled(sentence.text):
                 self._read_alone(OwnQuote(sentence.text, sentence.text))
+        alone = self._trust is not Trust.BELIEVED
+        read = ((text, read_sentence(text)) for text in self.own.of_others_by_guess())
+        self._say_foreign([t for t, each in read if each.is_very_sure or (alone and each.is_sure)])
+
+    def _say_foreign(self, words: Sequence[str]) -> None:
+        """What is not taken over, as it stands where others' words do."""
+        unsaid = [text for text in words if not self._is_settled(text)]
+        self._settled.update(unsaid)
+        self._unkept += [Unkept(text, WhyUnkept.OTHERS) for text in unsaid]
 
     def _words(self) -> UserWords:
         """What was read."""
