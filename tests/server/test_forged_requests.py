@@ -33,6 +33,7 @@ VALUES: Final = {
     "session_id": "s",
     "artifact_name": "a",
     "test_name": "t",
+    "tool": "refund",
     "eval_set_id": "e",
     "eval_case_id": "c",
 }

@@ -85,7 +85,7 @@ async def test_each_call_of_a_turn_is_shown_in_the_words_that_were_sent(
     by_stage = {each["stage"]: {p["kind"]: p for p in each["parts"]} for each in calls}
     generator = by_stage["generator"]
     assert RULE in generator["rules"]["text"]
-    assert RULE not in generator["state"]["text"].partition("retrieved_artifacts")[0]
+    assert RULE not in generator["state"]["text"].partition("episodic_trace")[0]
     assert generator["x_t"]["text"] == "What is the rule for refunds of 30 euros?"
     assert '"refund"' in generator["tools"]["text"]
     assert {"role", "rules", "state", "artifacts", "x_t", "schema"} <= by_stage["compressor"].keys()

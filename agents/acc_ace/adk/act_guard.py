@@ -22,6 +22,9 @@ _log = logging.getLogger(__name__)
 READ_ONLY: Final = frozenset({"search_evidence", "calculate", "current_time", "read_file"})
 """Our own tools, which change nothing."""
 
+_SILENT: Final = READ_ONLY | {"transfer_to_agent"}
+"""Tools of which nothing is said beside a rule."""
+
 _MOST_NOTED: Final = 3
 """Checks of a rule that the answer shows; the others stand at /rules."""
 
@@ -98,7 +101,7 @@ class ActGuard:
     def _checks(
         self, pins: Sequence[ConstraintPin], tools: Sequence[BaseTool]
     ) -> Mapping[str, list[ReportedCheck]]:
-        acting = [tool for tool in tools if tool.name not in READ_ONLY]
+        acting = [tool for tool in tools if tool.name not in _SILENT]
         asks = self._there and self._mode != "off" and (acting or any(pin.checks for pin in pins))
         return self._open().describe(pins, acting) if pins and asks else {}
 

@@ -26,7 +26,13 @@ from acc_ace.core.schemas.artifact import (
     RecallQuery,
 )
 from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import CommitKind, CommittedState, CompressorReply, JournalEntry
+from acc_ace.core.schemas.commit import (
+    CcsDiff,
+    CommitKind,
+    CommittedState,
+    CompressorReply,
+    JournalEntry,
+)
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
@@ -201,10 +207,12 @@ async def compress(
         released = [*start.dropped, *gate.diff.constraints_released]
         state = _with_tail(start, gate.state, limits)
         state = state.model_copy(update={"has_foreign_text": mixed, "read_to": read_to})
+        changes = CcsDiff.between(start.previous, state).changes
+        changed = {"constraints_released": released, "changes": changes}
         entry = JournalEntry(
             kind=CommitKind.KEPT if gate.kept else CommitKind.COMMIT,
             state=state,
-            diff=gate.diff.model_copy(update={"constraints_released": released}),
+            diff=gate.diff.model_copy(update=changed),
             invocation_id=start.invocation_id,
             created_at=container.clock.now(),
             warnings=list(observer.warnings),
@@ -239,7 +247,8 @@ def _carried_on(start: TurnStart, limits: Limits) -> GateResult:
 def _with_tail(start: TurnStart, state: CommittedState, limits: Limits) -> CommittedState:
     """CCS_t with what was said since the last reading in its trace.
 
-    What stands there or in x_t verbatim is not said again by the fields of the moment.
+    What stands there or in x_t verbatim is not said again by trace and cue; what is uncertain stays
+    said, as it outlives both.
     """
     exchanges = start.since.exchanges
     tail = tail_of(exchanges, start.key, state.pins, limits.tail_tokens)
@@ -252,7 +261,6 @@ def _with_tail(start: TurnStart, state: CommittedState, limits: Limits) -> Commi
     ccs = state.ccs
     own = once(ccs.episodic_trace)
     fields = {
-        "uncertainty_signal": once(ccs.uncertainty_signal),
         "predictive_cue": once(ccs.predictive_cue or "") or None,
         "episodic_trace": f"{own}\n{tail}" if tail else own,
     }

@@ -1,4 +1,4 @@
-"""What loosens by its form, whatever a model calls it: a check less, or an act that goes by itself."""
+"""What loosens by its form, whatever a model calls it: a check less, or an act by itself."""
 
 from typing import Final
 
