@@ -1,7 +1,6 @@
-"""Settings: the only reader of the environment.
+"""Settings, read from the environment or `.env` here alone, with the prefix `ACC_ACE_`.
 
-Every setting is read from the environment or `.env` with the prefix `ACC_ACE_`; blocks nest
-with two underscores (`ACC_ACE_GENERATOR__MODEL`). Google's own variables keep their names.
+Blocks nest with two underscores (`ACC_ACE_GENERATOR__MODEL`); Google's variables keep their names.
 """
 
 import os
@@ -25,6 +24,7 @@ from acc_ace.model_settings import (
     ROLES,
     AgentSettings,
     EmbedderSettings,
+    GeneratorSettings,
     GuardMode,
     GuardModelSettings,
     Role,
@@ -85,7 +85,7 @@ class Settings(BaseSettings):
 
     qualifier: AgentSettings = AgentSettings(thinking="least")
     compressor: AgentSettings = AgentSettings(thinking="least")
-    generator: AgentSettings = AgentSettings(max_output_tokens=4_096)
+    generator: GeneratorSettings = GeneratorSettings(max_output_tokens=4_096)
     reflector: AgentSettings = AgentSettings()
     curator: AgentSettings = AgentSettings(thinking="least")
     guard_model: GuardModelSettings = GuardModelSettings(thinking="least")

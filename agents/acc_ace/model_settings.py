@@ -106,6 +106,16 @@ class AgentSettings(BaseModel):
         return value
 
 
+class GeneratorSettings(AgentSettings):
+    """How the Generator calls its model."""
+
+    profile: Literal["full", "small"] = Field(
+        default="full",
+        description="How the model is asked: 'full', or 'small' for a model of 1 to 4 billion "
+        "parameters: a short prompt, what the state says before the answer, no ids of lessons.",
+    )
+
+
 class GuardModelSettings(AgentSettings):
     """How the guard calls its model."""
 

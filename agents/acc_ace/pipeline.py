@@ -83,11 +83,12 @@ def build_pipeline(
     container.spending.require_prices(parts.priced_names(by_role.values()))
     prompts, records = load_prompts(), TurnRecords()
     learning, background = parts.learning(container, models)
+    is_small = container.settings.generator.profile == "small"
     generator = Generator(
         container,
         records,
         model=by_role["generator"],
-        prompt=prompts.generator,
+        prompt=prompts.small_generator if is_small else prompts.generator,
         tools=build_tools(container, records),
         prompt_digests=prompts.digests(),
         guard=guard,

@@ -44,12 +44,19 @@ def _topics(ccs: CompressedCognitiveState) -> str:
     return " ".join(parts)
 
 
-def lasting_text(record: TurnRecord, prompt: Prompt, limits: Limits) -> str:
+def lasting_text(
+    record: TurnRecord, prompt: Prompt, limits: Limits, *, with_ids: bool = True
+) -> str:
     """What hardly changes from turn to turn: the role's words and the playbook excerpt.
 
-    It comes first in a request, so that a provider's cache of prefixes covers it.
+    It comes first in a request, so that a provider's cache of prefixes covers it. A model that is
+    not asked for ids of bullets reads none.
     """
-    inputs = {"playbook": Lines(record.lessons.as_prompt(shown_bullets(record, limits)))}
+    shown = shown_bullets(record, limits)
+    lines = (
+        record.lessons.as_prompt(shown) if with_ids else "\n".join(f"- {b.content}" for b in shown)
+    )
+    inputs = {"playbook": Lines(lines)}
     return f"{prompt.text}\n{prompt.render(inputs, beside=(*_CHANGING, 'current_input'))}"
 
 

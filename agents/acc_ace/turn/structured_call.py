@@ -197,6 +197,7 @@ class Prompts:
     qualifier: Prompt
     compressor: Prompt
     generator: Prompt
+    small_generator: Prompt
     summarizer: Prompt
     extractor: Prompt
     reflector: Prompt

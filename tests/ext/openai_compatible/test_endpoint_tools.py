@@ -202,6 +202,15 @@ async def test_calls_and_results_are_told_in_words_where_tools_are() -> None:
     answer, shape = body["response_format"]["json_schema"]["schema"]["anyOf"]
     assert "final_answer" in answer["properties"]
     assert shape["properties"]["arguments"].get("required") == ["host"]
+    assert list(shape["properties"]) == ["lacks", "tool", "arguments"]
+
+
+async def test_a_written_call_may_say_what_is_missing() -> None:
+    call = {"lacks": "whether it is up", "tool": "restart", "arguments": {"host": "web-03"}}
+    with fake_openai() as endpoint:
+        endpoint.script(0, says(json.dumps(call)))
+        (whole,) = await ask(llm(endpoint, tools="written"), asked(GeneratorOutput))
+    assert [each.args for each in whole.get_function_calls()] == [{"host": "web-03"}]
 
 
 async def test_streamed_call_is_shown_when_it_is_whole() -> None:

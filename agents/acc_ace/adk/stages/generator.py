@@ -32,7 +32,7 @@ from acc_ace.adk.user_content import hand_on, session_key, state_event
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import GeneratorOutput
+from acc_ace.core.schemas.interaction import GeneratorOutput, SmallAnswer
 from acc_ace.core.schemas.report import Answer, AnswerChunk, TurnEvent, TurnPaused
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import AccAceError, ConflictError, ModelOutputError
@@ -57,6 +57,7 @@ class Generator(BaseAgent):
     _agent: LlmAgent = PrivateAttr()
     _model_name: str = PrivateAttr()
     _digests: dict[str, str] = PrivateAttr()
+    _is_small: bool = PrivateAttr()
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class Generator(BaseAgent):
         self._container, self._records, self._prompt = container, records, prompt
         self._lifecycle = TurnLifecycle(container)
         self._digests, self._model_name = prompt_digests, model.model
+        self._is_small = container.settings.generator.profile == "small"
         self._agent = self._inner(model, list(tools), guard)
         guard.list_tools = self._agent.canonical_tools
 
@@ -82,7 +84,7 @@ class Generator(BaseAgent):
             name="generator_",
             model=model,
             instruction=self._instruction,
-            output_schema=GeneratorOutput,
+            output_schema=SmallAnswer if self._is_small else GeneratorOutput,
             include_contents="none",
             tools=tools,
             disallow_transfer_to_parent=True,
@@ -99,7 +101,8 @@ class Generator(BaseAgent):
     def _instruction(self, context: ReadonlyContext) -> str:
         session = context.session
         record = self._records.get(SessionKey(session.app_name, session.user_id, session.id))
-        return lasting_text(record, self._prompt, self._container.settings.limits)
+        limits = self._container.settings.limits
+        return lasting_text(record, self._prompt, limits, with_ids=not self._is_small)
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
         record = self._records.get(session_key(ctx))

@@ -28,6 +28,16 @@ class GeneratorOutput(ReplyValue):
     final_answer: str = Field(description="The answer to the user, in the user's language.")
 
 
+class SmallAnswer(ReplyValue):
+    """The answer of a small model: what it reads in its state first, which keeps it from guessing.
+
+    It reads as a GeneratorOutput.
+    """
+
+    state_says: str = Field(description="The words of the state that matter for the answer.")
+    final_answer: str = Field(description="The answer to the user, in the user's language.")
+
+
 class Attachment(Value):
     """Text that the user hands over: somebody else's words, whatever they claim to be."""
 

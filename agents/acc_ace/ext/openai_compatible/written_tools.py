@@ -14,12 +14,17 @@ from google.genai import types
 
 from acc_ace.ext.openai_compatible.chat_request import Json, instructed, json_of
 
-_TOOLS = """Reply with one JSON object: your answer, or a call of one of these tools, as
-{"tool": its name, "arguments": {...}}. You are then shown what it returned."""
+_TOOLS = """Reply with one JSON object: your answer, or, only for what the inputs lack, a call of
+one of these tools: {"lacks": what is missing, "tool": its name, "arguments": {...}}. You are then
+shown what it returned."""
 
+_REASON = "lacks"
+"""The field before a call: without it a small model calls whatever there is."""
+
+_TEXT: Json = {"type": "string"}
 _TEXT_ANSWER: Json = {
     "type": "object",
-    "properties": {"answer": {"type": "string"}},
+    "properties": {"answer": _TEXT},
     "required": ["answer"],
 }
 """The shape of an answer in free text."""
@@ -74,7 +79,7 @@ def _object(text: str) -> Json | None:
 
 def _call_part(value: Mapping[str, Any], names: set[str]) -> types.Part | None:
     name, arguments = value.get("tool") or value.get("name"), value.get("arguments")
-    if len(value) != 2 or name not in names or not isinstance(arguments, dict):
+    if len(value.keys() - {_REASON}) != 2 or name not in names or not isinstance(arguments, dict):
         return None
     return types.Part(function_call=types.FunctionCall(name=name, args=arguments))
 
@@ -90,8 +95,8 @@ def _call_shape(function: Json) -> Json:
     shape = {"type": "object"} if "$defs" in arguments else arguments
     return {
         "type": "object",
-        "properties": {"tool": {"const": function["name"]}, "arguments": shape},
-        "required": ["tool", "arguments"],
+        "properties": {_REASON: _TEXT, "tool": {"const": function["name"]}, "arguments": shape},
+        "required": [_REASON, "tool", "arguments"],
         "additionalProperties": False,
     }
 
