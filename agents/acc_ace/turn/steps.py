@@ -5,7 +5,7 @@ commit gate before it becomes CCS_t. What a step costs goes to the turn's observ
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Final, NamedTuple
@@ -247,24 +247,30 @@ def _carried_on(start: TurnStart, limits: Limits) -> GateResult:
 def _with_tail(start: TurnStart, state: CommittedState, limits: Limits) -> CommittedState:
     """CCS_t with what was said since the last reading in its trace.
 
-    What stands there or in x_t verbatim is not said again by trace and cue; what is uncertain stays
-    said, as it outlives both.
+    What stands there or in x_t verbatim is not said again by the fields of the moment, but for
+    uncertain statements, which outlive both.
     """
     exchanges = start.since.exchanges
     tail = tail_of(exchanges, start.key, state.pins, limits.tail_tokens)
     words = same_wording("\n".join([start.x_t.text, *(each.input.text for each in exchanges)]))
 
-    def once(text: str) -> str:
-        news = [each for each in split_sentences(text) if same_wording(each) not in words]
-        return text if len(news) == len(split_sentences(text)) else " ".join(news)
+    def once(text: str, *, stays: Callable[[str], bool] = lambda _: False) -> str:
+        sentences = split_sentences(text)
+        news = [each for each in sentences if stays(each) or same_wording(each) not in words]
+        return text if len(news) == len(sentences) else " ".join(news)
 
     ccs = state.ccs
     own = once(ccs.episodic_trace)
     fields = {
+        "uncertainty_signal": once(ccs.uncertainty_signal, stays=_is_statement),
         "predictive_cue": once(ccs.predictive_cue or "") or None,
         "episodic_trace": f"{own}\n{tail}" if tail else own,
     }
     return state.model_copy(update={"ccs": ccs.model_copy(update=fields)})
+
+
+def _is_statement(sentence: str) -> bool:
+    return not sentence.endswith(("?", "？"))
 
 
 async def _trust(
