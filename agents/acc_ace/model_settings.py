@@ -116,6 +116,11 @@ class GeneratorSettings(AgentSettings):
     )
 
 
+def is_small(block: AgentSettings) -> bool:
+    """Whether a block is of a Generator with the profile of small models."""
+    return isinstance(block, GeneratorSettings) and block.profile == "small"
+
+
 class GuardModelSettings(AgentSettings):
     """How the guard calls its model."""
 

@@ -28,6 +28,7 @@ from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
 from acc_ace.core.gates.commit_gate import RULES
 from acc_ace.core.schemas.base import OWN_APP
+from acc_ace.model_settings import is_small
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.lifecycle import TurnLifecycle
@@ -83,12 +84,14 @@ def build_pipeline(
     container.spending.require_prices(parts.priced_names(by_role.values()))
     prompts, records = load_prompts(), TurnRecords()
     learning, background = parts.learning(container, models)
-    is_small = container.settings.generator.profile == "small"
+    small = is_small(container.settings.generator)
     generator = Generator(
         container,
         records,
         model=by_role["generator"],
-        prompt=prompts.small_generator if is_small else prompts.generator,
+        prompt=prompts.small_generator
+        if is_small(container.settings.generator)
+        else prompts.generator,
         tools=build_tools(container, records),
         prompt_digests=prompts.digests(),
         guard=guard,

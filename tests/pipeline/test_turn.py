@@ -143,7 +143,7 @@ async def test_evidence_keeps_input_decision_and_versions() -> None:
     assert interaction.ccs_version == 1
     assert set(interaction.prompt_hashes) == {
         "qualifier", "compressor", "generator", "reflector", "curator",
-        "summarizer", "extractor", "guard",
+        "small_generator", "summarizer", "extractor", "guard",
     }  # fmt: skip
 
 

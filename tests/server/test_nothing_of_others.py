@@ -31,6 +31,7 @@ AIKOS: Final = {
     **{"session": SESSION, "session_id": SESSION, "user": "aiko", "user_id": "aiko"},
     **{"app_name": "acc_ace", "turn": "1", "version": "1", "version_id": "0", "id": "c-0001"},
     **{"artifact_id": f"turn:{SESSION}:1", "artifact_name": "me.txt", "bullet_id": "b-00001"},
+    "tool": "refund",
     **{"seq": "1", "path": "me", "test_name": "t", "eval_set_id": "e"},
     **{"eval_case_id": "c", "eval_result_id": "r", "event_id": "e"},
 }
@@ -73,6 +74,7 @@ RUN: Final = {"appName": "acc_ace", "userId": "aiko", "sessionId": SESSION, "new
 LESSON: Final = {"operations": [{"type": "ADD", "section": "work", "content": "Rest."}]}
 BODIES: Final[Mapping[str, object]] = {
     "POST /run": RUN,
+    "PUT /v1/sessions/{session}/rules/{id}/checks/{tool}": {"does": "off"},
     "POST /run_sse": RUN,
     "POST /apps/{app_name}/users/{user_id}/sessions/{session_id}": {},
     "PATCH /apps/{app_name}/users/{user_id}/sessions/{session_id}": {"stateDelta": {"a": 1}},

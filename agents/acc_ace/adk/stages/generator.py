@@ -36,6 +36,7 @@ from acc_ace.core.schemas.interaction import GeneratorOutput, SmallAnswer
 from acc_ace.core.schemas.report import Answer, AnswerChunk, TurnEvent, TurnPaused
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.errors import AccAceError, ConflictError, ModelOutputError
+from acc_ace.model_settings import is_small
 from acc_ace.models.names import note_on
 from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
@@ -74,7 +75,7 @@ class Generator(BaseAgent):
         self._container, self._records, self._prompt = container, records, prompt
         self._lifecycle = TurnLifecycle(container)
         self._digests, self._model_name = prompt_digests, model.model
-        self._is_small = container.settings.generator.profile == "small"
+        self._is_small = is_small(container.settings.generator)
         self._agent = self._inner(model, list(tools), guard)
         guard.list_tools = self._agent.canonical_tools
 
