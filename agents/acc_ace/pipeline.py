@@ -89,9 +89,7 @@ def build_pipeline(
         container,
         records,
         model=by_role["generator"],
-        prompt=prompts.small_generator
-        if is_small(container.settings.generator)
-        else prompts.generator,
+        prompt=prompts.small_generator if small else prompts.generator,
         tools=build_tools(container, records),
         prompt_digests=prompts.digests(),
         guard=guard,
