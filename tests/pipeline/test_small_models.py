@@ -1,6 +1,9 @@
 """A small model as the Generator: short prompt, the state's words first, no ids of lessons."""
 
+from pydantic import BaseModel
+
 from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.model_settings import GeneratorSettings
 from config import Settings
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.pipeline.talk import Talk, seen
@@ -12,7 +15,7 @@ LESSON = "Read the status page before you answer for the pool."
 def talk_with(answer: str, state_says: str = "") -> Talk:
     reply = {"state_says": state_says, "final_answer": answer}
     llm = ScriptedLlm().on("generator", reply)
-    return Talk(Settings(store="memory", generator={"profile": "small"}), llm)
+    return Talk(Settings(store="memory", generator=GeneratorSettings(profile="small")), llm)
 
 
 async def test_it_is_asked_in_few_words_for_what_the_state_says_and_then_for_the_answer() -> None:
@@ -24,6 +27,8 @@ async def test_it_is_asked_in_few_words_for_what_the_state_says_and_then_for_the
     schema = request.config.response_schema
     assert report.answer == "Aiko."
     assert estimate_tokens(str(request.config.system_instruction)) <= MOST_TOKENS
+    assert isinstance(schema, type)
+    assert issubclass(schema, BaseModel)
     assert list(schema.model_fields) == ["state_says", "final_answer"]
 
 
