@@ -111,9 +111,8 @@ def test_the_prompt_is_short_and_says_what_it_must() -> None:
 def test_where_the_generator_is_the_rules_model_the_survivor_takes_the_policy() -> None:
     assert thinker_settings(Settings()).generator.model == "embedded/policy"
     named = Settings(generator=AgentSettings(model="openai/x", fallback="embedded/rules"))
-    assert thinker_settings(named).generator == AgentSettings(
-        model="openai/x", fallback="embedded/policy"
-    )
+    wanted = Settings(generator=AgentSettings(model="openai/x", fallback="embedded/policy"))
+    assert thinker_settings(named).generator == wanted.generator
 
 
 def test_the_prompt_lists_the_fields_of_a_plan_in_order_and_says_alone_what_they_mean() -> None:
