@@ -58,6 +58,7 @@ async def found(folder: Path, *records: tuple[Ccm, str], users: int = 1) -> tupl
     return finding.status, f"{finding.check}: {finding.detail}; {finding.fix}"
 
 
+@needs("openai_compatible")
 async def test_doctor_says_that_a_model_is_believed_with_the_counts(tmp_path: Path) -> None:
     status, said = await found(tmp_path, (SMALL, "nnnNsss"))
     assert status == "ok"
@@ -69,6 +70,7 @@ async def test_doctor_says_that_a_model_is_believed_with_the_counts(tmp_path: Pa
     assert "secret" not in said
 
 
+@needs("openai_compatible")
 @pytest.mark.parametrize(("letters", "users"), [("SSSSS", 1), ("NNNNNnnn", 1), ("NN", 10)])
 async def test_doctor_says_that_a_model_is_not_believed_and_what_that_means(
     tmp_path: Path, letters: str, users: int
@@ -79,6 +81,7 @@ async def test_doctor_says_that_a_model_is_not_believed_and_what_that_means(
     assert "ACC_ACE_COMPRESSOR__MODEL" in said
 
 
+@needs("openai_compatible")
 async def test_the_same_model_elsewhere_has_a_record_of_its_own(tmp_path: Path) -> None:
     status, said = await found(tmp_path, (Ccm("openai/small", "127.0.0.1:9"), "SSSSSSSS"))
     assert status == "ok"
@@ -121,6 +124,7 @@ async def test_a_turn_that_fails_does_not_count_and_one_that_was_undone_does() -
     assert [*(await marks(container)).values()] == ["S"]
 
 
+@needs("openai_compatible")
 async def test_the_newest_marks_are_kept_over_restarts(tmp_path: Path) -> None:
     for _ in range(3):
         container = build_container(settings(tmp_path))
