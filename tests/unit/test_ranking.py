@@ -59,6 +59,12 @@ def test_state_terms_break_a_tie_of_the_input() -> None:
     assert ordered("restart", *documents, state="queue") == ["b", "a"]
 
 
+def test_of_the_state_what_is_named_first_counts_most() -> None:
+    documents = document("a", "restart queue now", at=1.0), document("b", "restart web now")
+    assert ordered("restart", *documents, state="web queue") == ["b", "a"]
+    assert ordered("restart", *documents, state="queue web") == ["a", "b"]
+
+
 def test_equal_scores_are_ordered_by_age_then_id() -> None:
     documents = [document("b", "rare"), document("a", "rare"), document("new", "rare", at=9)]
     assert ordered("rare", *documents) == ["new", "a", "b"]

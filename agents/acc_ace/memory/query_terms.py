@@ -19,6 +19,10 @@ from acc_ace.memory.scoring import (
 )
 
 
+_FADING = 0.95
+"""What a term of the state counts of the one before it: what is newest is named first."""
+
+
 class QueryTerms(NamedTuple):
     """The weighted terms that every text is matched against."""
 
@@ -55,9 +59,9 @@ def weighted_terms(
     *,
     with_letters: bool,
 ) -> QueryTerms:
-    """Weight the terms of x_t and of the state by rarity."""
+    """Weight the terms of x_t and of the state by rarity; those of the state by place too."""
     weights = {term: rarity(term, statistics) for term in text}
-    around = {term: rarity(term, statistics) for term in state}
+    around = {term: _FADING**at * rarity(term, statistics) for at, term in enumerate(state)}
     parts = trigrams(weights) if with_letters else []
     return QueryTerms(statistics, weights, around, weights | around, sum(weights.values()), parts)
 

@@ -85,15 +85,13 @@ def recall_query(
 
 
 def state_terms(previous: CommittedState) -> list[str]:
-    """Entities, goal, open questions and gist of CCS_{t-1}: what x_t may leave unsaid."""
+    """Entities, goal, open questions and gist of CCS_{t-1}: what x_t may leave unsaid.
+
+    A time is no subject: its digits would match whatever has the same.
+    """
     ccs = previous.ccs
-    terms = [
-        *ccs.focal_entities,
-        ccs.goal_orientation,
-        ccs.uncertainty_signal,
-        ccs.semantic_gist,
-    ]
-    return [term for term in terms if term]
+    terms = [*ccs.focal_entities, ccs.goal_orientation, ccs.uncertainty_signal, ccs.semantic_gist]
+    return [term for term in terms if term and not term.startswith("time:")]
 
 
 async def recall(container: Container, start: TurnStart, observer: TurnObserver) -> Recall:
