@@ -18,7 +18,6 @@ from acc_ace.memory.scoring import (
     trigrams,
 )
 
-
 _FADING = 0.95
 """What a term of the state counts of the one before it: what is newest is named first."""
 
