@@ -1,4 +1,4 @@
-"""`acc-ace memory erase` and `export` know every app that holds anything of a user."""
+"""`acc-ace memory search`, `erase` and `export`: every app that holds anything of a user."""
 
 import asyncio
 from pathlib import Path
@@ -85,3 +85,17 @@ def test_an_export_that_holds_nothing_says_so(acc_ace: CommandLine) -> None:
     assert none.turns[-1] == {"kind": "end"}
     reported = f"nothing is stored about user {KEY.user} in app acc_acce, in {acc_ace.data}"
     assert none.err.strip() == reported
+
+
+@needs("embedded")
+def test_what_was_said_is_searched_for_in_the_terminal(acc_ace: CommandLine) -> None:
+    acc_ace("chat", "--session", "s1", stdin="The marker is quokka-4711.")
+    [hit] = acc_ace("memory", "search", "quokka", "--json").turns
+    assert (hit["session"], hit["turn"], hit["speaker"]) == ("s1", 1, "user")
+    assert hit["text"] == "The marker is quokka-4711."
+    printed = acc_ace("memory", "search", "quokka").out
+    assert "user · session s1, turn 1 · [turn:s1:1]\nThe marker is quokka-4711." in printed
+    assert acc_ace("memory", "search", "quokka", "--user", "bob", "--json").turns == []
+    assert "nothing in the memory of user bob matches" in (
+        acc_ace("memory", "search", "quokka", "--user", "bob").out
+    )

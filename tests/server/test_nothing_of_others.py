@@ -48,6 +48,7 @@ PATHS: Final = (
 NEEDED: Final[Mapping[str, dict[str, str]]] = {
     "/v1/playbook/diff": {"first": "0", "second": "1"},
     "/v1/playbook/search": {"q": "restart"},
+    "/v1/memory/search": {"q": "locker"},
     "/v1/memory/documents/parts": {"name": "aikos.md"},
     "/snapshots": {"run": "run-7"},
     "/snapshots/series": {"run": "run-7"},

@@ -1,6 +1,6 @@
 """External memory: artifacts, queries over them, what recall returned, and imported documents."""
 
-from datetime import datetime
+from datetime import date, datetime
 from enum import StrEnum
 
 from pydantic import AwareDatetime, Field, field_validator
@@ -141,4 +141,28 @@ class Recall(Value):
     candidates: list[RecalledArtifact] = Field(default_factory=list)
     warnings: list[str] = Field(
         default_factory=list, description="Searches that were skipped, and why; shown to the user."
+    )
+
+
+class MemoryHit(Value):
+    """A piece of the user's memory that a search found."""
+
+    artifact_id: str = Field(description="By which it is read, corrected and forgotten.")
+    session: str | None = Field(description="Session of origin, if any.")
+    turn: int | None = Field(description="Turn of origin; for a document, number of the part.")
+    speaker: str = Field(description="Who said the text; for a document, where it came from.")
+    day: date = Field(description="When it was stored, in the users' zone (ACC_ACE_TIME_ZONE).")
+    score: float = Field(description="How well it matches; higher is better.")
+    text: str = Field(description="What matches, cut; '…' where cut.")
+    refusal: str | None = Field(
+        default=None, description="Why no model is shown it; null if it may be."
+    )
+
+
+class MemoryHits(Value):
+    """What a search of the user's memory found, best first."""
+
+    hits: list[MemoryHit] = Field(default_factory=list)
+    warnings: list[str] = Field(
+        default_factory=list, description="Searches that were skipped, and why."
     )

@@ -1,4 +1,4 @@
-"""Routes over a user's memory: export, erasure."""
+"""Routes over a user's memory: search, export, erasure."""
 
 import json
 from typing import Annotated, Final
@@ -8,8 +8,10 @@ from fastapi.responses import StreamingResponse
 from pydantic import BaseModel, Field
 
 from acc_ace.adk.user_data_service import total
+from acc_ace.core.schemas.artifact import MemoryHits
+from acc_ace.memory.memory_search import HITS, MOST_HITS, search_memory
 from acc_ace.server.problems import documented
-from acc_ace.server.server_context import NAME_LENGTH, NAME_PATTERN, Context
+from acc_ace.server.server_context import NAME_LENGTH, NAME_PATTERN, Context, CurrentTenant
 
 router = APIRouter(prefix="/v1", tags=["memory"])
 
@@ -35,6 +37,18 @@ _App = Annotated[
         description="Limit to one app (default: all).",
     ),
 ]
+
+
+_Query = Annotated[str, Query(min_length=1, max_length=4_000, description="Words to look for.")]
+_Limit = Annotated[int, Query(ge=1, le=MOST_HITS, description="Maximum hits.")]
+
+
+@router.get("/memory/search", summary="Search memory", responses=documented(401, 403, 422, 503))
+async def get_hits(
+    context: Context, tenant: CurrentTenant, q: _Query, limit: _Limit = HITS
+) -> MemoryHits:
+    """What your memory holds about something, best first: also what no model is shown, and why."""
+    return await search_memory(context.container, tenant, q, limit=limit)
 
 
 @router.delete("/users/{user}", summary="Erase a user", responses=documented(401, 403, 409, 503))
