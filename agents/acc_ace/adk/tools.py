@@ -34,6 +34,7 @@ from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.text.arithmetic import evaluate
 from acc_ace.core.text.prompt import quote_artifact
 from acc_ace.errors import ConfigError, InputError
+from acc_ace.memory.ranking import in_zone
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 _MAX_FILE_BYTES = 256 * 1024
@@ -117,7 +118,7 @@ class SearchEvidence(FunctionTool):
         super().__init__(self.search_evidence)
         self._artifacts, self._record_of = container.artifacts, record_of
         self._limits = container.settings.limits
-        self._now = container.local_now
+        self._now, self._zone = container.local_now, container.settings.zone
         self._searches: OrderedDict[str, Searches] = OrderedDict()
 
     def is_offered(self, context: CallbackContext) -> bool:
@@ -151,7 +152,7 @@ class SearchEvidence(FunctionTool):
         warnings: list[str] = []
         if artifact_id:
             item = await self._artifacts.get(key.tenant, artifact_id)
-            artifacts = [item] if item else []
+            artifacts = [in_zone(item, self._zone)] if item else []
         else:
             recalled = await self._recall(key, query)
             artifacts = [candidate.artifact for candidate in recalled.candidates]

@@ -11,6 +11,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
@@ -23,12 +24,18 @@ from rich.table import Table
 from rich.text import Text
 
 from acc_ace.cli.wrap import StreamWrap
+from acc_ace.config import load_settings
 from acc_ace.errors import AccAceError, InputError, ModelError
 
 _Item = TypeVar("_Item", bound=BaseModel)
 
 _UNBROKEN = 1_000_000
 """Width, in cells, at which no line of a view is wrapped."""
+
+
+def when(at: datetime) -> str:
+    """A time to the minute, in the users' zone (ACC_ACE_TIME_ZONE). Raises ConfigError."""
+    return f"{at.astimezone(load_settings().zone):%Y-%m-%d %H:%M}"
 
 
 def stdout_console() -> Console:

@@ -1,6 +1,5 @@
 """A person searches their own memory: what recall finds, and what of it no model is shown."""
 
-from datetime import datetime
 from typing import Final
 
 from acc_ace.container import Container
@@ -59,13 +58,11 @@ async def search_memory(
         if each.reason is not QualificationReason.DUPLICATE
     }
     terms = frozenset(search_query(recall_query).text)
-    hits = [_hit(item, terms, refusals, now) for item in recall.candidates]
+    hits = [_hit(item, terms, refusals) for item in recall.candidates]
     return MemoryHits(hits=hits, warnings=recall.warnings)
 
 
-def _hit(
-    item: RecalledArtifact, terms: frozenset[str], refusals: dict[str, str], now: datetime
-) -> MemoryHit:
+def _hit(item: RecalledArtifact, terms: frozenset[str], refusals: dict[str, str]) -> MemoryHit:
     artifact = item.artifact
     part = _best_part(artifact, terms)
     return MemoryHit(
@@ -73,7 +70,7 @@ def _hit(
         session=artifact.session,
         turn=artifact.turn,
         speaker=part.who,
-        day=artifact.created_at.astimezone(now.tzinfo).date(),
+        day=artifact.created_at.date(),
         score=item.score,
         text=excerpt(part.text, terms, _TEXT_TOKENS),
         refusal=refusals.get(artifact.artifact_id),

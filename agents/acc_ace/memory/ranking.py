@@ -8,6 +8,7 @@ that x_t names.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import tzinfo
 from typing import NamedTuple
 
 from acc_ace.core.schemas.artifact import Artifact, RecalledArtifact, RecallQuery
@@ -317,14 +318,20 @@ def fitted(
     query: RecallQuery,
     terms: SearchQuery,
 ) -> list[RecalledArtifact]:
-    """`fit` with the budgets and terms of a query."""
+    """`fit` with the budgets and terms of a query; days are those of the zone it is asked in."""
+    zone = query.asked_at.tzinfo if query.asked_at else None
     return fit(
         shortlisted,
-        artifacts,
+        {name: in_zone(each, zone) for name, each in artifacts.items()} if zone else artifacts,
         max_tokens=query.max_tokens,
         each=query.excerpt_tokens,
         terms=terms.terms,
     )
+
+
+def in_zone(artifact: Artifact, zone: tzinfo) -> Artifact:
+    """The artifact with its time told in a zone, so that what is printed is that zone's day."""
+    return artifact.model_copy(update={"created_at": artifact.created_at.astimezone(zone)})
 
 
 def _level(lengths: Sequence[int], budget: int) -> int:

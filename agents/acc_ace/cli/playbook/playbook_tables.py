@@ -1,13 +1,12 @@
 """Terminal views of playbooks, records, versions and diffs. Stored text is never markup."""
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from acc_ace.cli.output import Paragraphs, printable
+from acc_ace.cli.output import Paragraphs, printable, when
 from acc_ace.core.playbook.bullet_lookup import BulletHistory, Hit
 from acc_ace.core.playbook.playbook_service import PlaybookEdit
 from acc_ace.core.schemas.bullet import Bullet
@@ -132,11 +131,6 @@ def steps_view(steps: Sequence[RefineStep]) -> RenderableType:
             parts.append(Paragraphs((f"- [{step.bullet_id}] {step.content}", "red")))
         parts.append(Text(f"    {step.kind.value.lower()}: {step.reason}", "dim"))
     return Group(*parts)
-
-
-def when(at: datetime) -> str:
-    """A time, to the minute, UTC."""
-    return at.strftime("%Y-%m-%d %H:%M")
 
 
 def _table(*columns: str) -> Table:

@@ -10,7 +10,7 @@ from rich.text import Text
 from acc_ace.adk.turn_report import reported_constraints, reported_questions
 from acc_ace.bootstrap import build_container
 from acc_ace.cli.names import checked_name, find_session, require_app
-from acc_ace.cli.output import Paragraphs, json_line, named_values, printable, stdout_console
+from acc_ace.cli.output import Paragraphs, json_line, named_values, printable, stdout_console, when
 from acc_ace.cli.prompt.rule_commands import (
     added_line,
     lifted_line,
@@ -182,7 +182,7 @@ def _sessions_view(sessions: Sessions) -> RenderableType:
                 (entry.state.ccs.semantic_gist or "-", ""),
                 (
                     f"user {key.user} · turn {entry.state.turn} · {len(entry.state.pins)} rules · "
-                    f"{entry.created_at:%Y-%m-%d %H:%M}",
+                    f"{when(entry.created_at)}",
                     "dim",
                 ),
             ),

@@ -13,7 +13,7 @@ from rich.progress import Progress, TaskID
 from acc_ace.bootstrap import build_container
 from acc_ace.cli.names import APP_NAME, DEFAULT_USER, checked_name, require_app
 from acc_ace.cli.options import App
-from acc_ace.cli.output import json_line, printable, stderr_console, stdout_console
+from acc_ace.cli.output import json_line, printable, stderr_console, stdout_console, when
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.core.schemas.artifact import Artifact, DocumentForm, ImportedDocument
@@ -125,7 +125,7 @@ async def _list(container: Container, tenant: Tenant, *, as_json: bool) -> None:
             state = "" if document.complete else " · incomplete, import it again"
             console.print(
                 f"{printable(document.name)} · {_counted(document.parts)} · "
-                f"{document.imported_at:%Y-%m-%d %H:%M} · sha256 {document.digest[:12]}{state}",
+                f"{when(document.imported_at)} · sha256 {document.digest[:12]}{state}",
                 soft_wrap=True,
             )
         if after is None:
