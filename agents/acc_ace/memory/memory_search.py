@@ -27,9 +27,6 @@ HITS: Final = 10
 _TEXT_TOKENS: Final = 200
 """Tokens of a hit's text; the artifact holds the rest."""
 
-_NO_SESSION: Final = ""
-"""A search of a person belongs to no session, so that no previous turn is always among the hits."""
-
 
 async def search_memory(
     container: Container, tenant: Tenant, query: str, *, limit: int = HITS
@@ -43,7 +40,8 @@ async def search_memory(
     if not 1 <= limit <= MOST_HITS:
         raise InputError(f"a search returns 1 to {MOST_HITS} hits, not {limit}")
     now = container.local_now()
-    key = SessionKey(*tenant, _NO_SESSION)
+    # It belongs to no session, so that no previous turn is always among the hits.
+    key = SessionKey(*tenant, "")
     most = container.settings.limits.tool_result_tokens
     recall_query = RecallQuery(
         key=key, text=query, limit=limit, max_tokens=limit * most, asked_at=now
