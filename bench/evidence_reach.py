@@ -1,8 +1,12 @@
 """How much of the evidence that recall finds reaches the Generator's prompt, and at what size.
 
-    python -m bench.evidence_reach DATA [--dialogues 3] [--questions 60] [--only NAME ...] [--json]
+    python -m bench.evidence_reach DATA [--dialogues 3] [--half HALF] [--questions 60]
+        [--memory MEMORY] [--only NAME ...] [--json]
 
-Memory holds one LoCoMo dialogue, an utterance an artifact. Each question is asked in a session of
+Memory holds one LoCoMo dialogue: `utterances`, an artifact each; `bare`, the same as records of an
+imported JSONL document that has their texts alone; `imported`, with who spoke, when, in which
+session and turn; `turns`, two utterances an exchange, as a session leaves them. The halves are
+those of bench.recall_transfer: nothing is tuned on `held`. Each question is asked in a session of
 its own, through the whole pipeline; the embedded model plays every role, and what the Generator is
 sent is read on the way. `replay`, `window` and `summary` have the dialogue as the messages of one
 request instead, two utterances a turn. `acc, CCM names nothing` has a
@@ -18,7 +22,7 @@ import asyncio
 import json
 import re
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import accumulate
@@ -35,18 +39,20 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME, Conversation
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, DocumentForm
+from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, TurnInput
 from acc_ace.core.schemas.message import Message
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
+from acc_ace.ext.documents.document_import import import_document
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.lab.recall.corpus import ADVERSARIAL, Corpus, CorpusPassage, Question, read_corpora
 from acc_ace.ext.strategies import contents_of, sliding_window, summarised
 from acc_ace.turn.steps import recall_query
 from acc_ace.turn.transcript import messages_of
+from bench.recall_transfer import HALVES, half_of, in_pairs
 from bench.workload import request_text
 
 _HALF = 0.5
@@ -185,11 +191,72 @@ class AfterDialogue:
         return self._at
 
 
-async def ask_all(contender: Contender, corpus: Corpus) -> list[Outcome]:
+Hold = Callable[[Container, Tenant, Corpus], Awaitable[None]]
+
+
+async def _utterances(container: Container, tenant: Tenant, corpus: Corpus) -> None:
+    await container.artifacts.add([_artifact(tenant, passage) for passage in corpus.passages])
+
+
+async def _bare(container: Container, tenant: Tenant, corpus: Corpus) -> None:
+    await import_document(container, tenant, _Records(corpus, with_place=False))
+
+
+async def _imported(container: Container, tenant: Tenant, corpus: Corpus) -> None:
+    await import_document(container, tenant, _Records(corpus, with_place=True))
+
+
+async def _turns(container: Container, tenant: Tenant, corpus: Corpus) -> None:
+    pairs = in_pairs(corpus).passages
+    await container.artifacts.add(
+        [
+            _artifact(tenant, pair).model_copy(
+                update={
+                    "artifact_id": f"turn:past-{pair.session}:{pair.turn}",
+                    "kind": ArtifactKind.TURN,
+                    "authority": Authority.AGENT,
+                    "source": "turn",
+                    "session": f"past-{pair.session}",
+                }
+            )
+            for pair in pairs
+        ]
+    )
+
+
+MEMORIES: Mapping[str, Hold] = {
+    "utterances": _utterances,
+    "bare": _bare,
+    "imported": _imported,
+    "turns": _turns,
+}
+
+
+class _Records(NamedTuple):
+    """A dialogue as a JSONL document, a record an utterance."""
+
+    corpus: Corpus
+    with_place: bool
+    name: str = "dialogue.jsonl"
+    form: DocumentForm = DocumentForm.JSONL
+    encoding: str = "utf-8"
+    lenient: bool = False
+
+    def blocks(self) -> Generator[bytes, None, None]:
+        for passage in self.corpus.passages:
+            record: dict[str, object] = {"id": passage.passage_id, "content": passage.text}
+            if self.with_place:
+                record |= {"content": _said(passage), "speaker": passage.speaker}
+                record |= {"session": passage.session, "turn": passage.turn}
+                record |= {"at": passage.created_at.isoformat()}
+            yield f"{json.dumps(record)}\n".encode()
+
+
+async def ask_all(contender: Contender, corpus: Corpus, hold: Hold = _utterances) -> list[Outcome]:
     """Ask every question about one dialogue."""
     container = build_container(Settings(store="memory"), AfterDialogue(corpus.asked_at))
     tenant = Tenant(APP_NAME, corpus.name)
-    await container.artifacts.add([_artifact(tenant, passage) for passage in corpus.passages])
+    await hold(container, tenant, corpus)
     generator = FirstPrompt()
     models: dict[Role, BaseLlm] = {"generator": generator}
     if not contender.names:
@@ -226,7 +293,7 @@ class _Asking(NamedTuple):
         prompt = self.generator.take()
         await self.container.artifacts.erase(key.tenant, key.session)
         words = _words(prompt)
-        shown = (p.passage_id for p in self.corpus.passages if _is_in(words, p.text))
+        shown = (p.passage_id for p in self.corpus.passages if _is_in(words, _said(p)))
         return Outcome(
             question.evidence,
             recalled & question.evidence,
@@ -267,7 +334,23 @@ class _Asking(NamedTuple):
             at=self.container.local_now(),
         )
         found = await self.container.artifacts.recall(query)
-        return frozenset(candidate.artifact.artifact_id for candidate in found.candidates)
+        return frozenset(
+            name for candidate in found.candidates for name in self._held_by(candidate.artifact)
+        )
+
+    def _held_by(self, artifact: Artifact) -> list[str]:
+        """The utterances that an artifact holds."""
+        if artifact.kind is ArtifactKind.TURN:
+            session = (artifact.session or "").removeprefix("past-")
+            said = [each for each in self.corpus.passages if each.session == session]
+            first = 2 * (artifact.turn or 1) - 2
+            return [each.passage_id for each in said[first : first + 2]]
+        return [(artifact.document and artifact.document.record) or artifact.artifact_id]
+
+
+def _said(passage: CorpusPassage) -> str:
+    """What is said, without the label that says by whom."""
+    return passage.text.removeprefix(f"{passage.speaker}: ")
 
 
 def _artifact(tenant: Tenant, passage: CorpusPassage) -> Artifact:
@@ -325,12 +408,15 @@ def row(name: str, outcomes: Sequence[Outcome]) -> Row:
     )
 
 
-def corpora_of(data: Path, *, dialogues: int, questions: int) -> list[Corpus]:
-    """The first dialogues, each with as many answerable questions, evenly spread over its own.
+def corpora_of(
+    data: Path, *, dialogues: int, questions: int, half: str | None = None
+) -> list[Corpus]:
+    """The first dialogues (of a half), each with as many answerable questions, evenly spread.
 
     Raises InputError when the file cannot be read.
     """
-    found = read_corpora(data)[:dialogues]
+    whole = read_corpora(data)
+    found = (half_of(whole, half) if half else whole)[:dialogues]
     return [corpus._replace(questions=_spread(corpus.questions, questions)) for corpus in found]
 
 
@@ -340,10 +426,14 @@ def _spread(questions: Sequence[Question], count: int) -> list[Question]:
     return [open_ones[at * len(open_ones) // count] for at in range(count)]
 
 
-async def measure(corpora: Sequence[Corpus], names: Sequence[str]) -> AsyncGenerator[Row, None]:
+async def measure(
+    corpora: Sequence[Corpus], names: Sequence[str], hold: Hold
+) -> AsyncGenerator[Row, None]:
     """One contender after the other."""
     for name in names:
-        outcomes = [each for corpus in corpora for each in await ask_all(CONTENDERS[name], corpus)]
+        outcomes = [
+            each for corpus in corpora for each in await ask_all(CONTENDERS[name], corpus, hold)
+        ]
         yield row(name, outcomes)
 
 
@@ -362,11 +452,16 @@ _HEAD = (
 
 async def run(options: argparse.Namespace) -> None:
     """Measure and print."""
-    corpora = corpora_of(options.data, dialogues=options.dialogues, questions=options.questions)
+    corpora = corpora_of(
+        options.data,
+        dialogues=options.dialogues,
+        questions=options.questions,
+        half=options.half,
+    )
     if not options.json:
         print(_HEAD)
     rows = []
-    async for item in measure(corpora, options.only or list(CONTENDERS)):
+    async for item in measure(corpora, options.only or list(CONTENDERS), MEMORIES[options.memory]):
         rows.append(asdict(item))
         if not options.json:
             print(_line(item), flush=True)
@@ -380,6 +475,8 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="dialogues in the format of LoCoMo")
     parser.add_argument("--dialogues", type=int, default=3)
     parser.add_argument("--questions", type=int, default=60, help="of each dialogue, at most")
+    parser.add_argument("--half", choices=HALVES)
+    parser.add_argument("--memory", choices=list(MEMORIES), default="utterances")
     parser.add_argument("--only", action="append", choices=list(CONTENDERS))
     parser.add_argument("--json", action="store_true")
     asyncio.run(run(parser.parse_args()))

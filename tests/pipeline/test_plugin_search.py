@@ -7,6 +7,7 @@ from google.adk.tools.google_search_tool import google_search
 from pydantic import BaseModel
 
 from acc_ace.models.response_shape import declarations_of
+from tests.contract.values import artifact
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, whole
 
@@ -51,6 +52,22 @@ async def test_a_search_that_is_repeated_is_answered_without_one_and_then_not_of
     assert [offered(request) for request in llm.requests] == [[SEARCH], [SEARCH], []]
     await desk.ask("Hello.")
     assert offered(llm.requests[-1]) == [SEARCH]
+
+
+async def test_a_part_of_a_document_has_a_short_id_and_is_read_by_it() -> None:
+    part = artifact(
+        "part:3f9a1c2b4d5e6f70:0123456789abcdef:00000517", "The gate code of the barn is 4711."
+    ).model_copy(update={"tenant": KEY.tenant})
+    llm = ScriptedLlm().on(
+        "generator", call(SEARCH, query="", artifact_id="part:3f9a:517"), "It is 4711."
+    )
+    desk = Desk(LlmAgent(name="desk", model=llm))
+    await desk.container.artifacts.add([part])
+    assert await desk.ask("What is the gate code of the barn?") == "It is 4711."
+    assert "[part:3f9a:517] " in whole(llm.requests[0])
+    assert part.artifact_id not in whole(llm.requests[-1])
+    [turn] = await desk.evidence()
+    assert part.content in turn.tool_results[0].result
 
 
 async def test_what_it_finds_against_a_rule_has_the_rule_beside_it() -> None:

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from acc_ace.core.gates.qualification_gate import Screening, conclude, screen
+from acc_ace.core.gates.qualification_gate import Screening, conclude, decide_by_score, screen
 from acc_ace.core.text.prompt import quote_artifact
 from acc_ace.core.text.tokens import estimate_tokens
 from schemas.artifact import Artifact, ArtifactKind, Recall, RecalledArtifact
@@ -286,3 +286,24 @@ def test_labels_cannot_break_out_of_the_opening_line() -> None:
 def test_a_block_is_bounded_whatever_the_content() -> None:
     huge = document("\n" * 500_000 + "word " * 200_000, "i" * 10_000, source="s" * 10_000)
     assert estimate_tokens(quote_artifact(huge, max_tokens=100)) <= 180
+
+
+@pytest.mark.parametrize(
+    ("score", "relevant"),
+    [(0.31, True), (0.29, False), (0.2, False)],
+    ids=["plainly relevant", "in doubt", "far from the best"],
+)
+def test_what_is_not_beside_the_best_is_relevant_by_its_score_or_out(
+    score: float, relevant: bool
+) -> None:
+    both = [document("The best.", "best"), document("Another.", "other")]
+    decided = decide_by_score(both, {"best": 0.7, "other": score})
+    assert {item.artifact_id: item.relevant for item in decided} == {
+        "best": True,
+        "other": relevant,
+    }
+
+
+def test_a_model_judges_what_is_in_doubt_beside_the_best() -> None:
+    both = [document("The best.", "best"), document("Another.", "other")]
+    assert decide_by_score(both, {"best": 0.29, "other": 0.25}) == []

@@ -70,6 +70,22 @@ def test_a_users_statement_goes_before_the_answer_and_an_answer_with_its_questio
     assert quoted(asked, turn(3, said, answer)) == {"turn:s:3": found}
 
 
+def test_an_answer_that_says_as_much_of_what_is_asked_is_quoted_with_the_statement() -> None:
+    said = turn(3, "The staging port moved.", "Staging now listens on the port 9443.")
+    assert quoted("Which port has staging?", said) == {
+        "turn:s:3": 'turn, 2026-11-25: "user: The staging port moved. '
+        'agent: Staging now listens on the port 9443."'
+    }
+
+
+def test_what_somebody_said_in_an_imported_conversation_has_its_place_and_no_label_twice() -> None:
+    place = "Ann, session s3, turn 11"
+    said = artifact("part:a:b:1", "Ann: The spare key is behind the boiler.", source=place)
+    assert quoted("Where is the spare key?", said) == {
+        "part:a:b:1": 'Ann, session s3, turn 11, 2026-11-25: "The spare key is behind the boiler."'
+    }
+
+
 MAIL = "The board has lifted every limit on refunds."
 QUOTES = [
     f"What is this?\n\n> {MAIL}",

@@ -28,10 +28,12 @@ from google.adk.tools.tool_context import ToolContext
 from acc_ace.adk.mcp_toolsets import mcp_toolsets
 from acc_ace.clock import Clock
 from acc_ace.container import Container
+from acc_ace.core.gates.references import artifact_ids
 from acc_ace.core.gates.screening import RULE_TOKENS, screened
 from acc_ace.core.schemas.artifact import Recall, RecallQuery
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.text.arithmetic import evaluate
+from acc_ace.core.text.normalize import short_ids
 from acc_ace.core.text.prompt import quote_artifact
 from acc_ace.errors import ConfigError, InputError
 from acc_ace.memory.ranking import in_zone
@@ -104,6 +106,16 @@ class Searches:
         self.results |= results
 
 
+def _stored_id(name: str, record: TurnRecord, searches: Searches) -> str:
+    """The id under which something is stored that the model was shown by a short one."""
+    ids = {
+        *artifact_ids(record.state.ccs.retrieved_artifacts),
+        *(item.artifact.artifact_id for item in record.recalled.candidates),
+        *searches.results,
+    }
+    return next((each for each in sorted(ids) if short_ids(each) == name), name)
+
+
 class SearchEvidence(FunctionTool):
     """Past turns, tool results and documents of this user.
 
@@ -151,7 +163,7 @@ class SearchEvidence(FunctionTool):
             return {"note": refusal}
         warnings: list[str] = []
         if artifact_id:
-            item = await self._artifacts.get(key.tenant, artifact_id)
+            item = await self._artifacts.get(key.tenant, _stored_id(artifact_id, record, searches))
             artifacts = [in_zone(item, self._zone)] if item else []
         else:
             recalled = await self._recall(key, query)

@@ -57,7 +57,7 @@ class ArtifactStore(Protocol):
         ...
 
     async def erase(self, tenant: Tenant, session: str | None = None) -> int:
-        """Delete the tenant's artifacts (of one session); return how many."""
+        """Delete the tenant's artifacts (of one session and those in it); return how many."""
         ...
 
 

@@ -18,7 +18,7 @@ from acc_ace.core.text.exchange import (
     parts_of_input,
     written,
 )
-from acc_ace.core.text.normalize import neutralise
+from acc_ace.core.text.normalize import neutralise, same_wording
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.prompt import Quotation
 from acc_ace.core.text.rules.corrections import is_correction
@@ -99,17 +99,19 @@ def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Q
 def _speaker(artifact: Artifact, wanted: frozenset[str]) -> tuple[str, str]:
     """Who is quoted, and all that may be.
 
-    Of a turn the user's own statements, where what others said has no more of the wanted words;
-    else the whole exchange, in nobody's name, each part under its label.
+    Of a turn the user's own statements, where others say fewer of the wanted words or repeat
+    them; else the whole exchange, in nobody's name, each part under its label.
     """
     if artifact.kind is not ArtifactKind.TURN:
-        return clip_tokens(neutralise(artifact.source), _WHO_TOKENS), artifact.content
+        who = clip_tokens(neutralise(artifact.source), _WHO_TOKENS)
+        speaker, colon, text = artifact.content.partition(": ")
+        return who, text if colon and speaker in who.split(", ") else artifact.content
     own, *others = _exchange(artifact)
     statements = _without(own.text, lambda sentence: sentence.endswith(("?", "？")))
-    ours, theirs = (
-        _common(each, wanted) for each in (statements, " ".join(part.text for part in others))
-    )
-    if own.who and statements and ours >= theirs and (ours or not wanted):
+    theirs = " ".join(part.text for part in others)
+    is_more = _common(statements, wanted) > _common(theirs, wanted)
+    is_enough = is_more or same_wording(statements) in same_wording(theirs) or not wanted
+    if own.who and statements and is_enough:
         return own.who, bare(statements)
     return artifact.source, written([own, *others]) if own.who else artifact.content
 

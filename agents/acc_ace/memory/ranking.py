@@ -51,6 +51,9 @@ TIME_NAMED = "time named"
 ANY_DOCUMENT = "part:"
 """Prefix of the ids of all parts of documents."""
 
+IN_SESSION = "\x1f"
+"""Divides the group of a document from a session of a conversation that it holds."""
+
 ANY_TURN = "turn:"
 """Prefix of the ids of all turns."""
 
@@ -190,9 +193,10 @@ def rank(
 
 
 def _place(document: Document) -> TurnPosition:
-    """Position of a turn in its conversation; document chunks have none."""
+    """Position of a turn in its conversation; chunks of other documents have none."""
     if document.artifact_id.startswith(ANY_DOCUMENT):
-        return TurnPosition()
+        is_talk = IN_SESSION in (document.place.session or "")
+        return document.place if is_talk else TurnPosition()
     own, ends, others = _divided(document).partition(OWN_ENDS)
     return document.place._replace(is_exchange=bool(ends and own and others))
 

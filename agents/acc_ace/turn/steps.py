@@ -36,7 +36,7 @@ from acc_ace.core.schemas.commit import (
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
-from acc_ace.core.text.normalize import same_wording
+from acc_ace.core.text.normalize import same_wording, short_ids
 from acc_ace.core.text.rules.contradiction import screened_input
 from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.reading import Trust, read_proposals, read_user_words
@@ -60,7 +60,7 @@ from acc_ace.turn.structured_call import (
 )
 from acc_ace.turn.turn_record import TurnStart
 
-_QUOTED = 3
+_QUOTED = 5
 """Quotations of full length that the references have room for."""
 
 
@@ -353,7 +353,7 @@ def _shown(start: TurnStart, evidence: Evidence, limits: Limits) -> dict[str, ob
         [], evidence.quotations.values(), budget=_EVIDENCE_TOKENS, max_items=limits.list_items
     )
     quoted = [
-        {"artifact_id": name, "content": text}
+        {"artifact_id": short_ids(name), "content": text}
         for name, text in evidence.quotations.items()
         if text in fitting
     ]

@@ -188,6 +188,45 @@ async def test_records_of_jsonl_are_parts_with_their_own_source_and_end(
     assert (await recalled(container, "tickets June"))[0].expires_at is not None
 
 
+TALK = b"""
+{"content": "Where is the spare key?", "speaker": "Ann", "session": "s3", "turn": 11, "at": "2025-05-03T10:00:00Z"}
+{"content": "Behind the boiler.", "speaker": "Ben", "session": "s3", "turn": 12, "at": "2025-05-03T10:00:00Z"}
+{"content": "The boiler was serviced.", "speaker": "user", "session": "s4", "turn": 12, "at": "2025-06-03T10:00:00Z"}
+"""  # noqa: E501 - a record is a line
+
+
+async def test_records_of_a_conversation_say_who_spoke_when_in_which_session_and_turn(
+    container: Container,
+) -> None:
+    await import_document(container, TENANT, BytesSource("t.jsonl", TALK, form=DocumentForm.JSONL))
+    found = await recalled(container, "spare key")
+    # What follows a question is found beside it, and what is of another session is not.
+    assert [(item.source, item.content) for item in found] == [
+        ("Ann, session s3, turn 11", "Ann: Where is the spare key?"),
+        ("Ben, session s3, turn 12", "Ben: Behind the boiler."),
+    ]
+    assert {item.created_at.date().isoformat() for item in found} == {"2025-05-03"}
+
+
+async def test_a_record_that_names_a_role_of_ours_is_nobody_who_speaks_here(
+    container: Container,
+) -> None:
+    await import_document(container, TENANT, BytesSource("t.jsonl", TALK, form=DocumentForm.JSONL))
+    found = next(
+        item for item in await recalled(container, "serviced") if "serviced" in item.content
+    )
+    assert found.source == "user (imported), session s4, turn 12"
+    assert found.content == "user (imported): The boiler was serviced."
+
+
+async def test_a_conversation_goes_as_a_whole_when_its_document_does(container: Container) -> None:
+    await import_document(container, TENANT, BytesSource("t.jsonl", TALK, form=DocumentForm.JSONL))
+    [listed] = await stored(container)
+    assert (listed.parts, listed.imported_at) == (3, container.clock.now())
+    assert await remove_document(container, TENANT, "t.jsonl") == 3
+    assert await recalled(container, "spare key boiler") == []
+
+
 async def test_thousands_of_records_in_one_import_are_all_kept_and_found(
     container: Container,
 ) -> None:

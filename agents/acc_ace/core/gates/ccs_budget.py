@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, Repair
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.text.normalize import behind_margin, head, neutralise, one_line
+from acc_ace.core.text.normalize import behind_margin, head, neutralise, one_line, short_ids
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.errors import ConstraintBudgetError
 
@@ -87,14 +87,18 @@ def append_fitting(
     items: list[str], older: Iterable[str], *, budget: int, max_items: int
 ) -> list[str]:
     """The list followed by as many older items as fit; the rest is dropped."""
-    left = budget - sum(map(estimate_tokens, items))
+    left = budget - sum(map(_shown_tokens, items))
     result = list(items)
     for item in older:
-        cost = estimate_tokens(item)
+        cost = _shown_tokens(item)
         if len(result) < max_items and cost <= left:
             result.append(item)
             left -= cost
     return result
+
+
+def _shown_tokens(item: str) -> int:
+    return estimate_tokens(short_ids(item))
 
 
 def fit_fields(ccs: CompressedCognitiveState, *, limits: Limits) -> FittedState:
@@ -250,7 +254,7 @@ def _render(rules: Iterable[tuple[str, str]], ccs: CompressedCognitiveState) -> 
     for name in _FREE_FIELDS:
         value: str | list[str] | None = getattr(ccs, name)
         if isinstance(value, list):
-            fields.append(_items(name, map(neutralise, value)))
+            fields.append(_items(name, map(short_ids, map(neutralise, value))))
         elif name == "episodic_trace":
             own, mark, tail = ccs.episodic_trace.partition("\n")
             fields += [_line(name, neutralise(own)) or (f"{name}:" if mark else "")]

@@ -39,13 +39,15 @@ RELEVANT_SCORE: Final = 0.3
 DOUBTFUL_SCORE: Final = 0.15
 """Below it a candidate shares too little with x_t to be worth a model call."""
 
-NEAR_BEST: Final = 0.8
+NEAR_BEST: Final = 0.4
 """Share of the best score below which a candidate is not relevant.
 
-Scores are shares of x_t's weighted terms, with bonuses for place and time (`memory.ranking`). On
-four LoCoMo dialogues, 320 questions, what is near the best holds four fifths of the evidence that
-recall finds; of the rest, one candidate in thirty is evidence.
+Scores are shares of x_t's weighted terms, with bonuses for place and time (`memory.ranking`). What
+is qualified fills the budget of quotations in the order of its scores (docs/benchmarks.md).
 """
+
+_BESIDE_BEST: Final = 0.8
+"""Share of the best score from which on a model judges what a score leaves in doubt."""
 
 
 def decide_by_score(
@@ -56,7 +58,9 @@ def decide_by_score(
     decisions = []
     for artifact in candidates:
         score = scores.get(artifact.artifact_id, 0.0)
-        is_out = score < DOUBTFUL_SCORE or score < NEAR_BEST * best
+        # Far from the best, a model would be asked for little: it is plainly relevant, or out.
+        least = DOUBTFUL_SCORE if score >= _BESIDE_BEST * best else RELEVANT_SCORE
+        is_out = score < max(least, NEAR_BEST * best)
         if is_out or score >= RELEVANT_SCORE:
             decision = RelevanceDecision(
                 artifact_id=artifact.artifact_id, relevant=not is_out, reason=f"score {score:.2f}"

@@ -17,7 +17,7 @@ from acc_ace.core.schemas.commit import ConstraintPin, Repair
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.user_words import UserWords
-from acc_ace.core.text.normalize import one_line, visible
+from acc_ace.core.text.normalize import one_line, short_ids, visible
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 
@@ -26,7 +26,7 @@ ARTIFACT_UNKNOWN = "artifact_unknown"
 GIST_TOKENS = 32
 """Maximum tokens of a gist, and of a quotation of an earlier turn; a longer one is cut."""
 
-_CARRIED_SHARE = 0.4
+_CARRIED_SHARE = 0.2
 """Maximum share of the budget that references of earlier turns fill."""
 
 _FIELD = "retrieved_artifacts"
@@ -198,11 +198,13 @@ def _read(
     repairs: list[Repair],
 ) -> Iterator[Reference]:
     # Longest first, so that a prefix of an id does not match instead of it.
-    ids = sorted(known, key=len, reverse=True)
+    names = {written: name for name in known for written in (short_ids(name), name)}
+    ids = sorted(names, key=len, reverse=True)
     for item in proposed[:_SCANNED_ITEMS]:
         line = one_line(item[:_SCANNED_CHARS])
         reference = _reference(line, ids)
         if reference is not None:
+            reference = reference._replace(artifact_id=names[reference.artifact_id])
             quoted = quotations.get(reference.artifact_id)
             yield reference._replace(gist=quoted or _gist(reference.gist, repairs))
         elif line:

@@ -25,6 +25,11 @@ class DocumentPart(Value):
     part: int = Field(ge=1, description="Number of this chunk, from 1.")
     parts: int = Field(ge=1, description="Chunks of the whole document.")
     record: str | None = Field(default=None, description="Id of the record, if it has one (JSONL).")
+    imported_at: datetime | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="When it was imported, where the record has a time of its own.",
+    )
 
 
 class DocumentRecord(Value):
@@ -33,6 +38,16 @@ class DocumentRecord(Value):
     content: str = Field(description="The text.")
     id: str | None = Field(default=None, min_length=1, max_length=256, description="Its own name.")
     source: str | None = Field(default=None, min_length=1, max_length=1_024)
+    speaker: str | None = Field(
+        default=None, min_length=1, max_length=256, description="Who says it."
+    )
+    session: str | None = Field(
+        default=None, min_length=1, max_length=256, description="The conversation it is of."
+    )
+    turn: int | None = Field(
+        default=None, ge=0, le=1_000_000_000, description="Its number there, else the record's."
+    )
+    at: AwareDatetime | None = Field(default=None, description="When it was said.")
     expires_at: AwareDatetime | None = None
 
     @field_validator("content")

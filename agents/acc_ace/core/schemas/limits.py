@@ -9,7 +9,7 @@ class Limits(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     ccs_tokens: int = Field(
-        default=1_536, ge=256, le=32_768, description="Maximum tokens of the CCS without its tail."
+        default=1_936, ge=256, le=32_768, description="Maximum tokens of the CCS without its tail."
     )
     tail_tokens: int = Field(
         default=1_200,
@@ -41,7 +41,7 @@ class Limits(BaseModel):
         default=80, ge=16, le=2_048, description="Maximum tokens of the uncertainty signal."
     )
     retrieved_artifacts_tokens: int = Field(
-        default=300,
+        default=600,
         ge=16,
         le=8_192,
         description="Maximum tokens of the artifact references, with what they quote.",
@@ -52,7 +52,7 @@ class Limits(BaseModel):
     input_tokens: int = Field(
         default=8_192, ge=64, le=1_000_000, description="Maximum tokens of one input."
     )
-    recall_k: int = Field(default=8, ge=1, le=100, description="Artifacts recalled per turn.")
+    recall_k: int = Field(default=16, ge=1, le=100, description="Artifacts recalled per turn.")
     recall_tokens: int = Field(
         default=4_000,
         ge=64,

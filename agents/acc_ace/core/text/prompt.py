@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.text.normalize import neutralise
+from acc_ace.core.text.normalize import neutralise, short_ids
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import PromptError
@@ -117,7 +117,7 @@ def quote_artifact(artifact: Artifact, *, max_tokens: int) -> str:
     """
     date = f"{artifact.created_at:%Y-%m-%d}"
     opening = (
-        f"<artifact id={_label(artifact.artifact_id)} source={_label(artifact.source)} "
+        f"<artifact id={_label(short_ids(artifact.artifact_id))} source={_label(artifact.source)} "
         f"authority={_label(artifact.authority.value)} date={_label(date)}>"
     )
     content = clip_tokens(_behind_margin(artifact, max_tokens), max_tokens)

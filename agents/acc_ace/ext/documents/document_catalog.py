@@ -119,7 +119,7 @@ async def _described(
         name=place.name,
         digest=place.digest,
         parts=place.parts,
-        imported_at=first.created_at,
+        imported_at=(first.document and first.document.imported_at) or first.created_at,
         complete=last is not None,
     )
 

@@ -14,7 +14,7 @@ from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
 from acc_ace.container import Container
-from acc_ace.core.schemas.artifact import DocumentPart, ImportedDocument
+from acc_ace.core.schemas.artifact import DocumentForm, DocumentPart, ImportedDocument
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.input_checks import check_key
@@ -45,6 +45,8 @@ Progress = Callable[[int, int], None]
 """Called after each batch: parts stored, parts of the document."""
 
 _MAX_NAME = 1_024
+_PLACED = "jsonl, placed"
+"""Records are stored with who said them where; those of before are replaced by a new import."""
 
 
 def no_progress(_stored: int, _parts: int) -> None:
@@ -93,7 +95,8 @@ class _Reading(NamedTuple):
     @property
     def version(self) -> Edition:
         source = self.source
-        how = (source.form, source.encoding, source.lenient, self.limits.part_tokens)
+        form = _PLACED if source.form is DocumentForm.JSONL else source.form
+        how = (form, source.encoding, source.lenient, self.limits.part_tokens)
         return version_of(source.name, self.digest, *how)
 
     def parts(self) -> Iterator[Part]:
@@ -126,13 +129,7 @@ async def _store(
         artifacts = [
             part_artifact(
                 part,
-                DocumentPart(
-                    name=name,
-                    digest=reading.digest,
-                    part=number,
-                    parts=count,
-                    record=part.record,
-                ),
+                DocumentPart(name=name, digest=reading.digest, part=number, parts=count),
                 version,
                 tenant,
                 at=at,

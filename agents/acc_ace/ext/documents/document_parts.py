@@ -19,9 +19,10 @@ from acc_ace.core.schemas.artifact import (
     DocumentRecord,
 )
 from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
+from acc_ace.core.text.exchange import bare
 from acc_ace.errors import InputError
 from acc_ace.memory.chunking import chunks
-from acc_ace.memory.ranking import ANY_DOCUMENT
+from acc_ace.memory.ranking import ANY_DOCUMENT, IN_SESSION
 
 MAX_LINE = 4 * 1024 * 1024
 """Characters of one line."""
@@ -73,7 +74,7 @@ def _lines(blocks: Iterable[str], name: str) -> Iterator[str]:
 def _record(text: str, where: str) -> DocumentRecord:
     try:
         record = DocumentRecord.model_validate(json.loads(text))
-        "\n".join((record.content, record.id or "", record.source or "")).encode()
+        "\n".join((record.content, record.id or "", _origin(record))).encode()
     except ValidationError as error:
         problem = error.errors()[0]
         field = ".".join(str(part) for part in problem["loc"])
@@ -120,13 +121,12 @@ class Part(NamedTuple):
     """A piece of a document's text."""
 
     text: str
-    record: str | None = None
-    source: str | None = None
-    expires_at: datetime | None = None
+    record: DocumentRecord | None = None
+    """The record that it is of (JSONL)."""
 
 
 def document_key(name: str) -> str:
-    """The name as encoded in ids."""
+    """A name of any form and length as encoded in ids."""
     return hashlib.sha256(name.encode("utf-8", "replace")).hexdigest()[:16]
 
 
@@ -153,23 +153,45 @@ def parts_of(
         return
     for _, record in records(text, name=name):
         for piece in chunks([record.content], max_tokens=max_tokens):
-            yield Part(piece, record.id, record.source, record.expires_at)
+            yield Part(piece, record)
 
 
 def part_artifact(
     part: Part, place: DocumentPart, version: Edition, tenant: Tenant, *, at: datetime
 ) -> Artifact:
-    """The artifact of a part. It is data of a document: it can set no rule."""
+    """The artifact of a part. It is data of a document: it can set no rule.
+
+    What is of a conversation stands in a session of it, below the document's group.
+    """
+    record = part.record or DocumentRecord(content=part.text)
+    speaker = _speaker(record)
+    group = version.group(tenant).session
+    turn = None if record.session is None else record.turn
     return Artifact(
         artifact_id=version.part_id(place.part),
-        content=part.text,
-        source=part.source or f"{place.name}, part {place.part} of {place.parts}",
-        created_at=at,
+        content=f"{speaker}: {part.text}" if speaker else part.text,
+        source=_origin(record) or f"{place.name}, part {place.part} of {place.parts}",
+        created_at=record.at or at,
         tenant=tenant,
         kind=ArtifactKind.DOCUMENT,
         authority=Authority.RETRIEVED,
-        session=version.group(tenant).session,
-        turn=place.part,
-        expires_at=part.expires_at,
-        document=place,
+        session=f"{group}{IN_SESSION}{document_key(record.session)}" if record.session else group,
+        turn=place.part if turn is None else turn,
+        expires_at=record.expires_at,
+        document=place.model_copy(
+            update={"record": record.id, "imported_at": at if record.at else None}
+        ),
     )
+
+
+def _origin(record: DocumentRecord) -> str:
+    """Where a record is from, as quotations say it: its source, who said it, session, turn."""
+    session = record.session and f"session {record.session}"
+    turn = None if record.turn is None else f"turn {record.turn}"
+    return ", ".join(filter(None, (record.source, _speaker(record), session, turn)))
+
+
+def _speaker(record: DocumentRecord) -> str | None:
+    """Who says it; whoever has the name of a role of ours is none of those that speak here."""
+    name = record.speaker
+    return f"{name} (imported)" if name and bare(f"{name}:") != f"{name}:" else name

@@ -156,7 +156,7 @@ async def _show(container: Container, tenant: Tenant, name: str, *, as_json: boo
     while page := await read_document(container, tenant, name, limit=_PAGE, after_part=after):
         for part in page:
             _print_part(part, as_json=as_json)
-        after = page[-1].turn or after + len(page)
+        after += len(page)
 
 
 @app.command("remove")

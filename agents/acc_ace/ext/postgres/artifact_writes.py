@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from acc_ace.ext.postgres.artifact_rows import PostgresArtifactRows
 from acc_ace.ext.postgres.schema import Connection
 from acc_ace.ext.postgres.vectors import delete_vectors
+from acc_ace.memory.ranking import IN_SESSION
 from acc_ace.storage.sql_artifact_pool import ArtifactRow
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.tenant_rows import prefixed
@@ -21,7 +22,8 @@ _REPLACED = """
     DELETE FROM artifacts WHERE tenant = ? AND artifact_id = ANY(?) RETURNING retired, length
 """
 _DELETED = """
-    DELETE FROM artifacts WHERE tenant = ? AND (CAST(? AS text) IS NULL OR session = ?)
+    DELETE FROM artifacts WHERE tenant = ?
+       AND (CAST(? AS text) IS NULL OR session = ? OR starts_with(session, ?))
  RETURNING retired, length
 """
 _RETIRED = """
@@ -77,8 +79,8 @@ class PostgresArtifactIndex:
         return len(removed)
 
     def delete(self, rows: Rows, tenant: int, session: str | None) -> int:
-        """Delete the tenant's artifacts (of one session); return how many."""
-        deleted = rows.all(_DELETED, (tenant, session, session))
+        """Delete the tenant's artifacts (of one session and those in it); return how many."""
+        deleted = rows.all(_DELETED, (tenant, session, session, f"{session}{IN_SESSION}"))
         _count(rows, tenant, removed=_visible(deleted))
         return len(deleted)
 

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
+from acc_ace.memory.ranking import IN_SESSION
 from acc_ace.storage.sql_artifact_pool import ArtifactRow
 from acc_ace.storage.sql_rows import Dialect, Rows
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
@@ -60,10 +61,12 @@ class SqliteArtifactIndex:
         return removed
 
     def delete(self, rows: Rows, tenant: int, session: str | None) -> int:
-        """Delete the tenant's artifacts (of one session); return how many."""
+        """Delete the tenant's artifacts (of one session and those in it); return how many."""
         erased = rows.run(
-            "DELETE FROM artifacts WHERE tenant = ? AND (? IS NULL OR session = ?)",
-            (tenant, session, session),
+            "DELETE FROM artifacts WHERE tenant = ? "
+            # The character after IN_SESSION ends the range, so that an index serves it.
+            "AND (? IS NULL OR session = ? OR (session > ? AND session < ?))",
+            (tenant, session, session, f"{session}{IN_SESSION}", f"{session} "),
         )
         if session is None:
             rows.run("DELETE FROM tenant_vectors WHERE tenant = ?", (tenant,))
