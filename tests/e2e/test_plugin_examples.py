@@ -37,14 +37,14 @@ def play(example: str, data: Path, *inputs: str) -> str:
         pytest.param(
             "plugin_tools",
             (RULE, "What is 17*3?", "Restart db-01 now."),
-            ("[desk]: 17*3 = 51", f"[desk]: {REFUSAL}"),
+            ("(I only quote memory. I cannot reason, calculate", f"[desk]: {REFUSAL}"),
             id="agent-with-tools",
             marks=pytest.mark.soak,
         ),
         pytest.param(
             "plugin_transfer",
             (RULE, "Invoice 7 of ACME is open.", "Which invoice is open?", "Restart db-01 now."),
-            ("[billing]: Invoice 7 of ACME is open.", f"[operations]: {REFUSAL}"),
+            ('- "Invoice 7 of ACME is open." [', f"[operations]: {REFUSAL}"),
             id="transfer",
             marks=pytest.mark.soak,
         ),

@@ -105,7 +105,7 @@ async def test_feedback_judges_the_bullets_of_its_answer(
     [
         ("Avoid cones.", "Avoid cones."),
         ("Keep away from the wolf.", "Keep away from the wolf."),
-        ("Avoid db-07.", "Before naming a server, "),
+        ("Avoid db-07.", "Before naming a fact, "),
         ("Avoid cones. Ignore the rules.", "Before naming a fact, "),
         ("41", "Before naming a"),
     ],
@@ -124,7 +124,7 @@ async def test_a_right_answer_that_is_an_instruction_is_the_lesson(
 async def test_success_makes_the_used_bullets_helpful() -> None:
     praised = await reflect("Perfect, the rollback worked.", used_bullets=[BULLET])
     assert [tag.tag for tag in praised.bullet_tags] == ["helpful"]
-    assert "rollback" in praised.key_insight
+    assert praised.key_insight == ""
     computed = await reflect("What is 6 * 7?", tool_results=[WORKED], used_bullets=[BULLET])
     assert [tag.tag for tag in computed.bullet_tags] == ["helpful"]
 

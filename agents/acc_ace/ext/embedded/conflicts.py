@@ -1,16 +1,43 @@
-"""Find the requests in x_t, and check them against the active constraints."""
+"""Find the requests in x_t, and check them by their words against the active constraints."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from acc_ace.core.text.rules.mentions import rules_in
-from acc_ace.core.text.sentences import split_clauses, split_sentences
+from acc_ace.core.text.sentences import split_clauses
 from acc_ace.core.text.similarity import content_words
-from acc_ace.ext.embedded.entities import find_entities, names_in
-from acc_ace.ext.embedded.relations import find_claim
-from acc_ace.ext.embedded.speech_acts import is_order, is_question
-from acc_ace.ext.embedded.text_match import actions_in
+from acc_ace.ext.embedded.speech_acts import is_order, is_question, units_of
+
+_ACTIONS: dict[str, str] = {
+    "restart": r"\b(?:restart|reboot|bounc|power[- ]cycl)\w*|再起動|リブート|立ち上げ直",
+    "stop": r"\b(?:stop(?:s|ped|ping)?|shut(?:s|ting)? ?down|kill)\w*|停止し|停止を|停止する"
+    r"|止め(?:て|る|ろ)|シャットダウン|切断し",
+    "delete": r"\b(?:delet|drop(?:s|ped|ping)?\b|remov|wip(?:e|ing)|purg|truncat|eras)\w*"
+    r"|削除|消去|消し|破棄|抹消",
+    "deploy": r"\b(?:deploy|redeploy|releas(?!e c-)|ship(?:s|ped|ping)?\b|roll(?:s|ed"
+    r"|ing)? ?out|push(?:es|ed|ing)?\b"
+    r"|hotfix)\w*|デプロイ|リリース|本番反映|配備",
+    "rollback": r"\b(?:roll(?:s|ed|ing)?[- ]?back|revert)\w*|ロールバック|切り戻|巻き戻",
+    "failover": r"\b(?:fail(?:s|ed|ing)?[- ]?over|switch(?:es|ed|ing)? over|promot(?:e|ing))\w*"
+    r"|フェイルオーバー|フェールオーバー|切り替え|昇格",
+    "change": r"\b(?:chang|modif|edit|alter|migrat|upgrad|patch|merg|updat)\w*"
+    r"|変更|修正し|編集|改修|更新し|アップデート|移行|適用",
+    "share": r"\b(?:shar(?:e|ing)|disclos|publish|post(?:s|ed|ing)?\b|announc|send|forward|e-?mail"
+    r"|paste|pasting|upload|hand(?:s|ed|ing)? over|tell|leak|mention|notif)\w*|口外|公開|投稿|掲載"
+    r"|貼り付|貼って|教え|渡し|渡す|共有|送信|送って|送る|伝え|知らせ|連絡し|開示|公表|漏",
+    "name": r"\bnames?\b|名前|顧客名|氏名|実名|お名前",
+    "approve": r"\b(?:approv|sign(?:s|ed|ing)? off|authori[sz])\w*|承認|許可し|決裁",
+    "spend": r"\b(?:spend|buy|purchas|order(?:s|ed|ing)? (?:a|the|more|new|\d)|pay)\w*|購入"
+    r"|発注|支払|買っ|買う",
+    "scale": r"\b(?:scal|resiz|add(?:s|ed|ing)? (?:capacity|nodes?|replicas?))\w*|増強|増設"
+    r"|スケール",
+    "open": r"\b(?:open(?:s|ed|ing)?|expos)\w*|開放|公開|開け|開い",
+    "freeze": r"\bfrozen\b|\bfreez\w*|凍結",
+}
+_COMPILED = {name: re.compile(pattern, re.IGNORECASE) for name, pattern in _ACTIONS.items()}
+_MEANS_TOO = {"freeze": frozenset({"deploy", "change", "rollback"})}
+"""A freeze covers every change."""
+
+_MAX_CHARS = 4_000
 
 _PERMISSION = re.compile(
     r"^(?:so |and |but |ok(?:ay)?,? |then |now,? |hey,? )*(?:can|may|could|should|shall) (?:we|i)\b"
@@ -32,7 +59,7 @@ _FORBIDS = re.compile(
     r"\b(?:never|not?|don't|dont|mustn't|can't|cannot|nobody|no one|forbidden|prohibited|banned|ban"
     r"|off[- ]limits|frozen|freeze|avoid|without|not allowed|out of|keep .{1,40} (?:out|private"
     r"|secret|confidential)|confidential|refrain|stays? (?:up|untouched|as is)|hands off)\b"
-    r"|禁止|厳禁|無用|不可|(?:し|さ|せ|え|ら|か|わ|ま)ないで|しないこと|しない(?:ように|よう)|してはいけ|してはなら"
+    r"|禁止|厳禁|無用|不可|ないで|しないこと|しない(?:ように|よう)|してはいけ|してはなら"
     r"|だめ|ダメ|控えて|凍結|伏せて|触らない|避けて|せずに|極秘|社外秘",
     re.IGNORECASE,
 )
@@ -61,9 +88,8 @@ _HOURS = re.compile(
 )
 _OUT_OF_HOURS = re.compile(
     r"\b(?:after|outside(?: of)?) (?:business|working|office|\w*\s?)hours|\bonce we(?:'re"
-    r"| are) closed"
-    r"|\bafter closing|\bovernight\b|\bat midnight\b|営業時間外|営業(?:終了)?後|閉店後"
-    r"|業務時間外|夜間に|深夜に"
+    r"| are) closed|\bafter closing|\bovernight\b|\bat midnight\b|営業時間外|営業(?:終了)?後"
+    r"|閉店後|業務時間外|夜間に|深夜に"
     r"|終業後",
     re.IGNORECASE,
 )
@@ -91,21 +117,40 @@ _POINTS_BACK = re.compile(
 )
 """Words that may refer to a secret mentioned before."""
 
+_THING = re.compile(
+    r"(?a)(?<![\w./])(?:[a-zA-Z][\w.]*(?:-[\w.]+)*-\d[\w-]*|[\w-]+\.(?:ya?ml|json|log|md|py|sh|txt)\b)"
+)
+_PERSON = re.compile(
+    r"(?<=[a-z,] )[A-Z][a-z]+\b|[\u4e00-\u9fff\u30a1-\u30faー]{1,6}(?:さん|様|部長|課長|店長)"
+)
+_MONEY = re.compile(
+    r"[$€£¥]\s?\d[\d,.]*\d?\s?[kM万]?|\d[\d,]*\s?[万億]?(?:円|ドル)"
+    r"|\d[\d,.]* (?:euros?|dollars?|yen)"
+)
 _AMOUNT = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _SCALE = {"k": 1_000.0, "M": 1_000_000.0, "万": 10_000.0, "億": 100_000_000.0}
+
+
+def things_in(text: str) -> frozenset[str]:
+    """Identifiers with a number, such as 'db-01', and names of files."""
+    return frozenset(match[0].casefold() for match in _THING.finditer(text[:_MAX_CHARS]))
+
+
+def actions_in(text: str) -> frozenset[str]:
+    """Names of the actions in a text, such as 'restart' for '再起動' and 'reboot'."""
+    actions = {name for name, pattern in _COMPILED.items() if pattern.search(text[:_MAX_CHARS])}
+    for name in tuple(actions):
+        actions |= _MEANS_TOO.get(name, frozenset())
+    return frozenset(actions)
 
 
 def intents(text: str) -> list[str]:
     """Sentences that request an action now: orders, wishes and requests for permission.
 
-    Rules, reported claims and plain questions are excluded.
+    Rules and plain questions are excluded.
     """
     rules = {rule.sentence for rule in rules_in(text)}
-    return [
-        sentence
-        for sentence in split_sentences(text)
-        if sentence not in rules and find_claim(sentence) is None and _wants(sentence)
-    ]
+    return [sentence for sentence in units_of(text) if sentence not in rules and _wants(sentence)]
 
 
 def asks_permission(sentence: str) -> bool:
@@ -117,22 +162,6 @@ def _wants(sentence: str) -> bool:
     if asks_permission(sentence) or is_order(sentence):
         return True
     return _WISH.search(sentence) is not None and not is_question(sentence)
-
-
-@dataclass(frozen=True)
-class Conflict:
-    """A constraint, and the request that would break it."""
-
-    constraint: str
-    request: str
-
-
-def find_conflict(request: str, constraints: Sequence[str]) -> Conflict | None:
-    """The oldest constraint that the request would break, or None."""
-    for constraint in constraints:
-        if breaks(request, constraint):
-            return Conflict(constraint=constraint, request=request)
-    return None
 
 
 def breaks(request: str, constraint: str) -> bool:
@@ -189,14 +218,9 @@ def _is_negated(part: str) -> bool:
 
 
 def _other_things(request: str, clause: str) -> bool:
-    """Whether both name servers, files or services, but none in common."""
-    banned = {item for item in find_entities(clause) if item.kind in {"server", "file", "service"}}
-    things = {item for item in find_entities(request) if item.kind in {"server", "file", "service"}}
-    if not banned or not things:
-        return False
-    kinds = {item.kind for item in banned} & {item.kind for item in things}
-    names = {item.name.casefold() for item in banned}
-    return bool(kinds) and not any(item.name.casefold() in names for item in things)
+    """Whether both name servers, versions or files, but none in common."""
+    banned, wanted = things_in(clause), things_in(request)
+    return bool(banned and wanted) and not banned & wanted
 
 
 def _no_secret(request: str, core: str) -> bool:
@@ -213,15 +237,15 @@ def _no_secret(request: str, core: str) -> bool:
 
 def _approval_given(request: str, clause: str) -> bool:
     """Whether the request names a person whose approval the clause requires."""
-    people = names_in(clause, "person")
-    return any(name.casefold() in request.casefold() for name in people)
+    people = (match[0].casefold() for match in _PERSON.finditer(clause))
+    return any(name in request.casefold() for name in people)
 
 
 def _exceeds(request: str, constraint: str) -> bool:
     if _CAP.search(constraint) is None or not actions_in(request) & {"spend", "approve", "scale"}:
         return False
-    caps = [_amount(name) for name in names_in(constraint, "money")]
-    wanted = [_amount(name) for name in names_in(request, "money")]
+    caps = [_amount(match[0]) for match in _MONEY.finditer(constraint)]
+    wanted = [_amount(match[0]) for match in _MONEY.finditer(request)]
     return bool(caps and wanted) and max(wanted) > max(caps)
 
 

@@ -1,7 +1,4 @@
-"""`embedded/rules` as an ADK model: dispatch by role, streaming and token counts.
-
-As the Qualifier it judges by shared words which candidates are relevant to the decision.
-"""
+"""`embedded/rules` as an ADK model: dispatch by role, streaming and token counts."""
 
 import asyncio
 import json
@@ -16,75 +13,20 @@ from google.genai import types
 
 from acc_ace.config import EMBEDDED_MODEL
 from acc_ace.core.schemas.base import Value
-from acc_ace.core.schemas.qualification import RelevanceBatch, RelevanceDecision
-from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.ext.embedded.prompt_context import Call
 from acc_ace.ext.embedded.prompt_parts import prompt_text, read_prompt
 from acc_ace.ext.embedded.roles.compressor import compress
 from acc_ace.ext.embedded.roles.curator import curate
 from acc_ace.ext.embedded.roles.generator import generate
+from acc_ace.ext.embedded.roles.qualifier import judge
 from acc_ace.ext.embedded.roles.reflector import reflect
-from acc_ace.ext.embedded.speech_acts import is_greeting
-from acc_ace.ext.embedded.text_match import terms_of
-from acc_ace.ext.embedded.views import ArtifactView, evidence_of, state_of, turn_input_of
 from acc_ace.models.response_shape import (
     SET_MODEL_RESPONSE,
     answers_by_tool,
     json_schema_of,
     role_of,
 )
-
-_ENOUGH = 2
-"""Terms shared with x_t that make a candidate relevant; an entity counts twice."""
-
-_ENOUGH_OF_GOAL = 4
-_REASON = {
-    "en": ("shares {what} with the input", "shares nothing the decision needs"),
-    "ja": ("入力と共通：{what}", "判断に必要な共通点がありません"),
-}
-
-
-def judge(inputs: Mapping[str, object]) -> RelevanceBatch:
-    """Judge every candidate; reads `current_input`, `previous_state` and `candidates`."""
-    text = turn_input_of(inputs.get("current_input")).text
-    state = state_of(inputs.get("previous_state"))
-    chat = is_greeting(text)
-    wanted = frozenset() if chat else terms_of(text)
-    goal = frozenset() if chat else terms_of(state.ccs.goal_orientation)
-    language = language_of(text)
-    return RelevanceBatch(
-        decisions=[
-            _decision(item, wanted, goal - wanted, _REASON[language])
-            for item in evidence_of(inputs.get("candidates"))
-        ]
-    )
-
-
-def _decision(
-    item: ArtifactView, wanted: frozenset[str], goal: frozenset[str], reasons: tuple[str, str]
-) -> RelevanceDecision:
-    terms = terms_of(item.content)
-    shared = terms & wanted
-    relevant = _weight(shared) >= _needed(wanted) or (
-        bool(shared) and _weight(terms & goal) >= _ENOUGH_OF_GOAL
-    )
-    words = ", ".join(sorted(term.lstrip("@!") for term in shared)[:4])
-    return RelevanceDecision(
-        artifact_id=item.id,
-        relevant=relevant,
-        reason=reasons[0].format(what=words) if relevant else reasons[1],
-    )
-
-
-def _weight(terms: frozenset[str]) -> int:
-    return sum(2 if term.startswith("@") else 1 for term in terms)
-
-
-def _needed(wanted: frozenset[str]) -> int:
-    """The required weight; one shared term is enough for an input of one or two terms."""
-    return _ENOUGH if len(wanted) > 2 else 1
-
 
 NOTE = "extractive, not an LLM"
 """The label of all replies of `embedded/rules`."""

@@ -1,14 +1,13 @@
 """The Generator's view of a turn, and the results of its parts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.core.text.normalize import language_of
 from acc_ace.ext.embedded.phrases import Language, say
 from acc_ace.ext.embedded.prompt_parts import PromptParts, ToolReply, read_inputs
-from acc_ace.ext.embedded.roles.compressor import offered_options
 from acc_ace.ext.embedded.views import (
     BulletView,
     StateView,
@@ -32,20 +31,10 @@ class PromptContext:
     bullets: tuple[BulletView, ...] = ()
     warnings: tuple[str, ...] = ()
     replies: tuple[ToolReply, ...] = ()
-    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    tools: frozenset[str] = frozenset()
 
-    @property
-    def options(self) -> list[str]:
-        """The options on offer."""
-        return offered_options(self.state.ccs.episodic_trace)
-
-    def chosen_line(self, number: int | None, option: str | None) -> str:
-        """'Option 2: …', with the option's number in the list."""
-        place = len(self.options) if number == -1 else number
-        return say("chosen", self.language, number=place, option=option)
-
-    def rule_line(self, name: str, **values: object) -> str:
-        """A sentence about rules."""
+    def say(self, name: str, **values: object) -> str:
+        """One of the engine's sentences in the language of x_t."""
         return say(name, self.language, **values)
 
 
@@ -71,8 +60,8 @@ def prompt_context(prompt: PromptParts) -> PromptContext:
 
     So is an x_t that is not the last content, because other agents have spoken since.
     """
-    quoted = read_inputs(prompt.text).get("current_input") or prompt.inputs.get("current_input")
-    turn_input = turn_input_of(prompt.text if quoted is None else quoted)
+    given = read_inputs(prompt.text).get("current_input") or prompt.inputs.get("current_input")
+    turn_input = turn_input_of(prompt.text if given is None else given)
     return PromptContext(
         text=turn_input.text,
         authority=turn_input.authority,

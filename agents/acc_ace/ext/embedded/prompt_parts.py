@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from acc_ace.models.response_shape import declarations_of, parameters_of
+from acc_ace.models.response_shape import declarations_of
 
 _BLOCK = re.compile(r'<input name="([a-z][a-z0-9_]{0,63})">(.*?)</input>', re.DOTALL)
 _ATTACHMENT = re.compile(r'\n?<input name="attachment">(.*?)</input>', re.DOTALL)
@@ -24,9 +24,7 @@ class ToolReply:
     """A tool's answer in this turn's loop."""
 
     name: str
-    args: Mapping[str, object]
     payload: object
-    error: str | None
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,8 @@ class PromptParts:
     attachments: tuple[object, ...] = ()
     """Attachments of x_t, as decoded from their blocks."""
     replies: tuple[ToolReply, ...] = ()
-    tools: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Declared functions, with their argument names in order."""
+    tools: frozenset[str] = frozenset()
+    """Names of the declared functions."""
 
 
 def read_inputs(text: str) -> dict[str, object]:
@@ -90,11 +88,7 @@ def read_prompt(llm_request: LlmRequest) -> PromptParts:
         attachments=attachments,
         # Only of this turn's tool loop: earlier results belong to the conversation.
         replies=_replies(contents[at or 0 :]),
-        tools={
-            item.name: tuple(parameters_of(item).get("properties") or {})
-            for item in declarations_of(llm_request)
-            if item.name
-        },
+        tools=frozenset(item.name for item in declarations_of(llm_request) if item.name),
     )
 
 
@@ -147,35 +141,16 @@ def _position_of_input(contents: list[types.Content]) -> int | None:
 
 
 def _replies(contents: list[types.Content]) -> tuple[ToolReply, ...]:
-    calls: dict[str, types.FunctionCall] = {}
-    replies: list[ToolReply] = []
-    for content in contents:
-        for part in content.parts or []:
-            if part.function_call is not None:
-                calls[part.function_call.id or part.function_call.name or ""] = part.function_call
-            if part.function_response is not None:
-                replies.append(_reply(part.function_response, calls))
-    return tuple(replies)
-
-
-def _reply(response: types.FunctionResponse, calls: Mapping[str, types.FunctionCall]) -> ToolReply:
-    call = calls.get(response.id or "") or calls.get(response.name or "")
-    payload: object = response.response or {}
-    if isinstance(payload, Mapping) and set(payload) == {"result"}:
-        payload = payload["result"]
-    return ToolReply(
-        name=response.name or "",
-        args=dict(call.args or {}) if call else {},
-        payload=payload,
-        error=_error(payload),
+    return tuple(
+        _reply(part.function_response)
+        for content in contents
+        for part in content.parts or []
+        if part.function_response is not None
     )
 
 
-def _error(payload: object) -> str | None:
-    if isinstance(payload, Mapping):
-        for key in ("error", "error_message"):
-            if payload.get(key):
-                return str(payload[key])
-        if payload.get("is_error") or payload.get("status") == "error":
-            return str(payload.get("result") or payload.get("message") or "error")
-    return None
+def _reply(response: types.FunctionResponse) -> ToolReply:
+    payload: object = response.response or {}
+    if isinstance(payload, Mapping) and set(payload) == {"result"}:
+        payload = payload["result"]
+    return ToolReply(response.name or "", payload)

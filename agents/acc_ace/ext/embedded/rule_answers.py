@@ -1,27 +1,26 @@
-"""Answers about the state: its rules, its goal, the whole situation."""
+"""Answers about the rules and the goal: what stands in the way, what holds, what became of them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 from acc_ace.core.gates.commands import AnswerQuestion, parse_command
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.rules.consent import consent_opens
 from acc_ace.core.text.rules.contradiction import contradiction
-from acc_ace.core.text.rules.mentions import goal_in, loosening_in, meant, names_a_rule
-from acc_ace.core.text.sentences import split_sentences
-from acc_ace.ext.embedded.conflicts import asks_permission, find_conflict, intents
-from acc_ace.ext.embedded.entities import find_entities
-from acc_ace.ext.embedded.extractive_qa import facts_in, lessons_for, quoted_lines, stated_relation
-from acc_ace.ext.embedded.gist import pick, referred_option, without_list
-from acc_ace.ext.embedded.phrases import cited, say
+from acc_ace.core.text.rules.mentions import (
+    goal_in,
+    is_about,
+    loosening_in,
+    meant,
+    names_a_rule,
+)
+from acc_ace.ext.embedded.conflicts import asks_permission, breaks, intents
+from acc_ace.ext.embedded.memory_quotes import Fact, nearest
 from acc_ace.ext.embedded.prompt_context import PromptContext, RuleAnswer
-from acc_ace.ext.embedded.relations import find_claim
 from acc_ace.ext.embedded.speech_acts import orders, questions
-from acc_ace.ext.embedded.text_match import Fact, actions_in, best_facts
 
 _PARTS = re.compile(r"[,;、；]\s*")
-_LIST_MARK = re.compile(r"^(?:[-*•]|\d{1,2}\.) ")
 
 _WHO = r"(?:i|we|you)"
 _DUTY = rf"(?:must|should|shall|may) {_WHO} (?:not|never)|(?:mustn|shouldn)['’]t {_WHO}"
@@ -42,191 +41,104 @@ _ASKS_RULES = re.compile(
 _ASKS_GOAL = re.compile(
     r"\b(?:goal|objective|trying to (?:do|achieve)|purpose)\b|目標|目的|ゴール", re.IGNORECASE
 )
-_ASKS_STATUS = re.compile(
-    r"\b(?:where (?:are|do) we|status|situation|summar\w+|recap|so far|what do you know"
-    r"|what's going on|catch me up)\b|状況|まとめ|現状|要約|把握している",
-    re.IGNORECASE,
-)
 
 
-def answer_command(situation: PromptContext) -> RuleAnswer | None:
+def answer_command(context: PromptContext) -> RuleAnswer | None:
     """After a command about rules, list the rules now in force."""
-    command = parse_command(situation.text)
+    command = parse_command(context.text)
     if command is None:
         return None
-    if isinstance(command, AnswerQuestion) and not situation.warnings:
-        return RuleAnswer(
-            (say("ok", situation.language),), "the user answered a question about rules"
-        )
-    lines = rule_lines(situation)
-    return RuleAnswer(tuple(lines), "listed the constraints after a command about them")
+    if isinstance(command, AnswerQuestion) and not context.warnings:
+        return RuleAnswer((context.say("ok"),), "the user answered a question about rules")
+    return RuleAnswer(rule_lines(context), "listed the constraints after a command about them")
 
 
-def refuse(situation: PromptContext) -> RuleAnswer | None:
+def refuse(context: PromptContext) -> RuleAnswer | None:
     """Refuse a request that would break a constraint, and say how the user can release it."""
-    ruled = [pin.quote for pin in _pins_of_turn(situation)]
+    state, ruled = context.state, [pin.quote for pin in _pins_of_turn(context)]
     # What changes a rule as such needs the user's consent; doing what it forbids is refused.
-    changes = [q.text for q in loosening_in(situation.text) if names_a_rule(q.text)]
-    wanted = [
-        item
-        for item in intents(without_list(situation.text))
-        if item not in changes and not any(quote in one_line(item) for quote in ruled)
-    ]
-    number = referred_option(situation.text)
-    option = pick(situation.options, number) if number is not None else None
-    for request in (*wanted, *([option] if option else [])):
-        conflict = find_conflict(request, situation.state.ccs.constraints)
-        if conflict is None:
+    changes = [q.text for q in loosening_in(context.text) if names_a_rule(q.text)]
+    for request in intents(context.text):
+        if request in changes or any(quote in one_line(request) for quote in ruled):
             continue
-        cite = situation.state.constraint_id(conflict.constraint)
-        how = (
-            say("how_to_release", situation.language, id=cite)
-            if cite
-            else say("how_to_release_text", situation.language)
-        )
-        line = say("refused", situation.language, rule=conflict.constraint, cite=cited(cite))
-        lead = situation.chosen_line(number, option) if request == option else ""
-        used = lessons_for(situation, f"{request} constraint 制約")
+        rule = next((pin for pin in state.pins if breaks(request, pin.text)), None)
+        if rule is None:
+            continue
+        lessons = [Fact(b.content, b.id) for b in context.bullets if b.harmful <= b.helpful]
+        used = nearest(f"{request} constraint 制約", lessons, limit=2)
         return RuleAnswer(
-            (lead, line, how),
-            f"the request conflicts with {cite or 'a constraint'}",
-            tuple(fact.cite for fact in used),
+            (
+                context.say("refused", rule=rule.text, id=rule.id),
+                context.say("how_to_release", id=rule.id),
+            ),
+            f"the request conflicts with {rule.id}",
+            tuple(fact.source for fact in used),
         )
     return None
 
 
-def confirm_rules(situation: PromptContext) -> RuleAnswer | None:
+def confirm_rules(context: PromptContext) -> RuleAnswer | None:
     """Acknowledge rules and goals in x_t; code appends to the answer what became of them."""
-    language, state = situation.language, situation.state
-    lines = []
-    if _asks_to_end(situation):
-        lines = [say("by_consent", language)]
-    elif _pins_of_turn(situation):
-        lines = [say("ok", language)]
-    span = goal_in(situation.text)
-    if span is not None and span.text in state.ccs.goal_orientation:
-        lines.append(say("new_goal", language, goal=state.ccs.goal_orientation))
-    if not lines or questions(situation.text):
+    goal, lines = context.state.ccs.goal_orientation, []
+    if _asks_to_end(context):
+        lines = [context.say("by_consent")]
+    elif _pins_of_turn(context):
+        lines = [context.say("ok")]
+    span = goal_in(context.text)
+    if span is not None and span.text in goal:
+        lines.append(context.say("goal", goal=goal))
+    if not lines or questions(context.text):
         return None
     return RuleAnswer(tuple(lines), "the user spoke of a rule or the goal")
 
 
-def in_force(situation: PromptContext, lines: Sequence[str]) -> list[str]:
-    """Lines for the rules that an answer contradicts without quoting them."""
-    text = "\n".join(lines)
-    stated = [_LIST_MARK.sub("", line) for line in lines]
+def describe_rules(context: PromptContext) -> RuleAnswer | None:
+    """Answer questions about the rules or the goal."""
+    text = " ".join((*questions(context.text), *orders(context.text)))
+    if _ASKS_RULES.search(text) and not asks_permission(text):
+        return RuleAnswer(rule_lines(context), "listed the constraints")
+    if _ASKS_GOAL.search(text):
+        goal = context.state.ccs.goal_orientation
+        line = context.say("goal", goal=goal) if goal else context.say("no_goal")
+        return RuleAnswer((line,), "quoted the goal")
+    return None
+
+
+def rule_lines(context: PromptContext) -> tuple[str, ...]:
+    """The constraints in force, each with its id."""
+    pins = context.state.pins
+    lines = (f"- {pin.text} [{pin.id}]" for pin in pins)
+    return (context.say("rules" if pins else "no_rules"), *lines)
+
+
+def in_force(context: PromptContext, quotes: Iterable[str], answer: str) -> list[str]:
+    """Lines for the rules that quoted words speak of or go against, if the answer lacks them."""
+    words = list(quotes)
     return [
-        situation.rule_line("in_force", rule=pin.text, cite=cited(_id_of(situation, pin)))
-        for pin in situation.state.pins
-        if pin.text not in text and any(_conflicts(line, pin) for line in stated)
+        context.say("in_force", rule=pin.text, id=pin.id)
+        for pin in context.state.pins
+        if pin.text not in answer and any(_conflicts(text, pin) for text in words)
     ]
 
 
-def _conflicts(line: str, pin: ConstraintPin) -> bool:
-    if contradiction(line, [pin]):
+def _conflicts(text: str, pin: ConstraintPin) -> bool:
+    if contradiction(text, [pin]) or (names_a_rule(text) and is_about(text, pin)):
         return True
     # In "When the queue is full, restart db-01" the order is the second part.
-    wanted = (item for part in (line, *_PARTS.split(line)) for item in intents(part))
-    return any(find_conflict(item, [pin.text]) is not None for item in wanted)
+    wanted = (item for part in (text, *_PARTS.split(text)) for item in intents(part))
+    return any(breaks(item, pin.text) for item in wanted)
 
 
-def _id_of(situation: PromptContext, pin: ConstraintPin) -> str:
-    return situation.state.constraint_id(pin.text)
-
-
-def _pins_of_turn(situation: PromptContext) -> list[ConstraintPin]:
+def _pins_of_turn(context: PromptContext) -> list[ConstraintPin]:
     """Constraints that x_t states, for the first time or again."""
-    line = one_line(situation.text)
-    return [pin for pin in situation.state.pins if pin.text in line]
+    line = one_line(context.text)
+    return [pin for pin in context.state.pins if pin.text in line]
 
 
-def _asks_to_end(situation: PromptContext) -> bool:
+def _asks_to_end(context: PromptContext) -> bool:
     """Whether x_t seems to permit, lift or change something, which needs the user's consent."""
-    text, pins = situation.text, situation.state.pins
+    text, pins = context.text, context.state.pins
+    changes = [q for q in loosening_in(text) if not any(pin.text in q.text for pin in pins)]
     # A consent whose rule is gone from the state has done what it asked for.
     is_done = consent_opens(text) and names_a_rule(text) and meant(text, pins) is None
-    return bool(pins) and bool(loosening_in(text)) and not is_done
-
-
-def permit(situation: PromptContext) -> RuleAnswer | None:
-    """Answer a request for permission that no constraint forbids."""
-    sentences = [item for item in split_sentences(situation.text) if asks_permission(item)]
-    if not sentences:
-        return None
-    rules = [
-        Fact(text, situation.state.constraint_id(text)) for text in situation.state.ccs.constraints
-    ]
-    near = best_facts(rules, sentences[0], limit=2)
-    lines = [situation.rule_line("allowed"), *quoted_lines(near)]
-    return RuleAnswer(tuple(lines), "checked the request against the constraints")
-
-
-def take_claim(situation: PromptContext) -> RuleAnswer | None:
-    """Note reported speech as a claim, and quote a rule that it conflicts with."""
-    for sentence in split_sentences(situation.text):
-        claim = find_claim(sentence)
-        if claim is None:
-            continue
-        who, _, what = claim.removeprefix("claim: ").partition(" -> ")
-        lines = [say("claim", situation.language, who=who)]
-        conflict = find_conflict(what, situation.state.ccs.constraints)
-        if conflict is not None:
-            cite = cited(situation.state.constraint_id(conflict.constraint))
-            lines.append(situation.rule_line("in_force", rule=conflict.constraint, cite=cite))
-        return RuleAnswer(tuple(lines), "reported speech sets and releases nothing")
-    return None
-
-
-def rule_lines(situation: PromptContext, *, about: str = "") -> list[str]:
-    """The constraints that a question is about, or all if it names none."""
-    constraints = situation.state.ccs.constraints
-    if not constraints:
-        return [situation.rule_line("no_rules")]
-    topics = actions_in(about) - {"name"}
-    near = [text for text in constraints if topics & actions_in(text)]
-    if topics and not near:
-        return [situation.rule_line("no_such_rule"), *rule_lines(situation)]
-    constraints = near or constraints
-    return [
-        situation.rule_line("rules"),
-        *(f"- {text}{cited(situation.state.constraint_id(text))}" for text in constraints),
-    ]
-
-
-def describe_state(situation: PromptContext) -> RuleAnswer | None:
-    """Answer questions about the rules, the goal or the whole situation."""
-    text = " ".join((*questions(situation.text), *orders(situation.text)))
-    if not text:
-        return None
-    if _ASKS_RULES.search(text) and not asks_permission(text):
-        return RuleAnswer(tuple(rule_lines(situation, about=text)), "listed the constraints")
-    if _ASKS_GOAL.search(text):
-        goal = situation.state.ccs.goal_orientation
-        line = (
-            say("goal", situation.language, goal=goal)
-            if goal
-            else say("no_goal", situation.language)
-        )
-        return RuleAnswer((line,), "quoted the goal")
-    if _ASKS_STATUS.search(text) and not find_entities(text):
-        return _status(situation)
-    return None
-
-
-def _status(situation: PromptContext) -> RuleAnswer:
-    ccs, language = situation.state.ccs, situation.language
-    lines = [say("situation", language)]
-    if ccs.goal_orientation:
-        lines.append("- " + say("goal", language, goal=ccs.goal_orientation))
-    facts = [fact for fact in facts_in(situation) if not fact.cite.startswith(("b-", "c-"))]
-    lines += quoted_lines(facts[:5])
-    lines += [
-        f"- {text}{cited(situation.state.constraint_id(text))}" for text in ccs.constraints[:6]
-    ]
-    open_items = [
-        item for item in split_sentences(ccs.uncertainty_signal) if item not in situation.text
-    ]
-    if open_items:
-        what = stated_relation(open_items[0].rstrip(".。"), language)
-        lines.append("- " + say("open", language, what=what))
-    return RuleAnswer(tuple(lines), "summed up the state")
+    return bool(pins) and bool(changes) and not is_done

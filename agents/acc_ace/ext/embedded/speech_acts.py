@@ -2,33 +2,36 @@
 
 import re
 
+from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.patterns import words_of
-from acc_ace.core.text.rules.corrections import without_correction
 from acc_ace.core.text.sentences import split_sentences
+from acc_ace.core.text.tokens import estimate_tokens
 
 _WORK = words_of(
-    """accept access act add address advise alert alter anonymize anonymise answer apply approve
-    archive ask assign assume attach attend back backup bill block book bring bypass buy call
-    cap carry cc change charge check cite clear click close combine commit compare confirm
-    connect consult contact contradict convert copy count create cut debug decline delay
-    delegate delete deploy describe disable disclose discuss distribute double-check downgrade
-    download drain draft drop edit email enable encrypt enter escalate estimate execute exceed
-    expand explain export expose extend fail file fill flag flush follow format forward generate
-    give grant group guess halt hand handle hide highlight hire hold identify ignore import
-    include inform insert install invest invite invoice issue keep kill label launch leak leave
-    lend limit link list load log loop lower mail make mark mask match measure mention merge
-    message migrate mix modify move name negotiate notify obtain offer omit open order overwrite
-    override page park pass paste patch pause pay perform phone ping place plan plot post prefer
-    prefix prepare present preserve prioritize prioritise print process produce promise propose
-    protect provide prune publish pull purchase purge push put quote raise rate read reassign
-    reboot recommend reconnect record redact redirect reduce refer refund refuse reject release
-    reload remind remove rename reply report request reset resize respect respond restart
-    restore restrict retry return reveal review rewrite roll rotate round route run sacrifice
-    save scale schedule search sell send serve set share ship show shut shutdown sign skip speak
-    spell spend start state stay stick stop store submit subscribe substitute suggest summarize
-    summarise suspend switch tag take talk tell terminate test text touch track trade transfer
-    translate treat trigger trim truncate turn unblock unlock update upgrade upload use validate
-    verify wait wake warn wipe withdraw work wrap write"""
+    """
+    accept access act add address advise alert alter announce anonymise anonymize answer apply
+    approve archive ask assign assume attach attend backup bill block book bounce bring buy bypass
+    calculate call cap carry cc change charge check cite clear click close combine commit compare
+    compute confirm connect consult contact continue contradict convert copy count create cut debug
+    decline delay delegate delete deploy describe disable disclose discuss distribute double-check
+    downgrade download draft drain drop edit email enable encrypt enter escalate estimate exceed
+    execute expand explain export expose extend fail failover file fill find flag flush follow
+    format forward generate give grant group guess halt hand handle hide highlight hire hold
+    identify ignore import include increase inform insert install invest invite invoice issue keep
+    kill label launch leak leave lend limit link list load log look loop lower mail make mark mask
+    match measure mention merge message migrate mix modify move name negotiate notify obtain offer
+    omit open order override overwrite page park pass paste patch pause pay perform phone ping place
+    plan plot post prefer prefix prepare present preserve print prioritise prioritize proceed
+    process produce promise promote propose protect provide prune publish pull purchase purge push
+    put quote raise rate read reassign reboot recommend reconnect record redact redirect reduce
+    refer refund refuse reject release reload remind remove rename reply report request reset resize
+    respect respond restart restore restrict resume retry return reveal review rewrite roll rollback
+    rotate round route run sacrifice save scale schedule search sell send serve set share ship show
+    shut shutdown sign skip speak spell spend start state stay stick stop store submit subscribe
+    substitute suggest summarise summarize suspend switch tag take talk tell terminate test text
+    touch track trade transfer translate treat trigger trim truncate try turn unblock unlock update
+    upgrade upload use validate verify wait wake warn wipe withdraw work wrap write
+    """
 )
 """Base forms of what an agent or a team does at work."""
 
@@ -43,11 +46,10 @@ _QUESTION_JA = re.compile(
 )
 _INFORM = re.compile(
     r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |please )*(?:can you |could you "
-    r"|would you )?(?:please )?"
-    r"(?:tell (?:me|us)|show (?:me|us)|list\b|give (?:me|us)|explain|describe|summari[sz]e"
-    r"|remind (?:me|us)"
-    r"|repeat|compare|recap|walk (?:me|us) through)"
-    r"|(?:教えて|挙げて|まとめて|見せて|説明して|要約して|示して)(?:ください|下さい|くれますか|もらえますか|ほしい|よ)?"
+    r"|would you )?(?:please )?(?:tell (?:me|us)|show (?:me|us)|list\b|give (?:me|us)|explain"
+    r"|describe|summari[sz]e|remind (?:me|us)|repeat|compare|recap|walk (?:me|us) through)"
+    r"|(?:教えて|挙げて|まとめて|見せて|説明して|要約して|示して)(?:ください|下さい|くれますか"
+    r"|もらえますか|ほしい|よ)?"
     r"[。！!]*$",
     re.IGNORECASE,
 )
@@ -61,48 +63,28 @@ _REMEMBER_JA = re.compile(
     r"(?:(?:覚えて|記憶して|メモして|記録して|控えて|留意して)(?:おいて)?|(?:メモ|記録|記憶)を?)"
     r"(?:ください|下さい|くれますか|もらえますか|いただけますか|お願いします|ほしいです|ね)?[。！!]*$"
 )
-_ASIDE = re.compile(
-    r"^(?:by the way|btw|speaking of|on another note|off topic|unrelated|fun fact)\b"
-    r"|^(?:ところで|そういえば|余談|ちなみに|話は変わ)",
-    re.IGNORECASE,
-)
 _POLITE_ORDER = re.compile(
     r"^(?:ok(?:ay)?,? |so |and |then |now,? )*(?:please|can you|could you|would you|will you)\b"
     r"|^(?:let's|let us|go ahead and)\b",
     re.IGNORECASE,
 )
 _ORDER_EN = re.compile(
-    r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |just |quick,? |urgent:? |alright,? |right,? )*"
-    r"(?:please |just |go ahead and |let's |immediately )*"
-    r"(?:restart|reboot|bounce|delete|drop|remove|wipe|purge|deploy|ship|release|push|roll|rollback"
-    r"|fail|failover|switch|scale|run|stop|start|kill|disable|enable|send|post|share|publish|email"
-    r"|tell|notify|page|call|open|close|create|make|write|draft|put|add|update|change|set|show"
-    r"|list|give|summari[sz]e|calculate|compute|check|read|find|search|look|do(?! not| n't)"
-    r"|try|use|approve"
-    r"|buy|order|spend|pay|increase|raise|reduce|lower|move|copy|drain|apply|execute|pick|take"
-    r"|proceed|continue|remind|repeat|explain|describe|compare|plan|prepare|include|flush|clear"
-    r"|reset|resume|announce|promote|upgrade|install|merge|revert)\b",
-    re.IGNORECASE,
-)
-_WORK_ORDER = re.compile(
-    r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |just |please |immediately |quickly )*"
-    rf"(?:{'|'.join(sorted(_WORK))})(?= )"
+    r"^(?:ok(?:ay)?,? |so,? |and |then,? |now,? |quick,? |urgent:? |alright,? |right,? |just "
+    r"|please |go ahead and |let's |immediately |quickly )*"
+    rf"(?:do(?! not| n't)|back(?= up)|(?:{'|'.join(sorted(_WORK))}))(?=[ .!]|$)"
     r"(?!(?:\s+\S+){0,3}\s+(?:is|are|was|were|has|had|will|looks?|seems?)\b)",
     re.IGNORECASE,
 )
 """A verb of work at the start, unless it is used as a noun ("Support is slow")."""
 
 _ORDER_JA = re.compile(
-    r"(?:して|やって|出して|教えて|見せて|送って|消して|止めて|起動して|読んで|調べて|挙げて|まとめて|進めて|かけて"
-    r"|入れて|書いて|切り替えて|戻して|伝えて|行って|せて|って|んで)"
-    r"(?:ください|下さい|くれ|くれますか|もらえますか|いただけますか|ほしい|欲しい|よ|おいて(?:ください)?)?[。！!]*$"
-    r"|(?:しよう|ましょう|しろ|せよ|お願いします|頼みます|お願い)[。！!]*$"
+    r"(?:て|んで|いで)(?:ください|下さい|くれ|くれますか|もらえますか|いただけますか|ほしい|欲しい|よ"
+    r"|おいて(?:ください)?)?[。！!]*$|(?:しよう|ましょう|しろ|せよ|お願いします|頼みます|お願い)[。！!]*$"
 )
 _NO_ORDER_JA = re.compile(r"(?:ないで|なくて|助かって|困って|まして|思って)")
 _PRAISE = re.compile(
-    r"\b(?:that (?:fixed it|helped|did it)|(?<!not )worked(?! on\b| at\b| for)"
-    r"|healthy again|well done|good job|perfect"
-    r"|exactly right|solved it|that solved|great answer)\b"
+    r"\b(?:that (?:fixed it|helped|did it)|(?<!not )worked(?! on\b| at\b| for)|healthy again"
+    r"|well done|good job|perfect|exactly right|solved it|that solved|great answer)\b"
     r"|うまくいきました|うまくいった|解決しました|直りました|助かりました|完璧|その通りです|正解です|効きました",
     re.IGNORECASE,
 )
@@ -115,24 +97,29 @@ _GREETING = re.compile(
     r"|みなさん|よろしくお願いします|よろしくお願いいたします|助かります))*[\s!！.。〜～]*$",
     re.IGNORECASE,
 )
+_ITEM = re.compile(r"(?:^|\s)(?:[1-9][.)．、](?!\d)|[①-⑨])")
+_LIST_TOKENS = 90
 _HEDGE = re.compile(
     r"\b(?:maybe|perhaps|possibly|probably|not sure|unclear|unknown|might|suspect|unconfirmed"
     r"|i think|i guess|seems? to|could be|not (?:yet )?(?:confirmed|verified))\b"
     r"|かもしれ|おそらく|たぶん|多分|未確認|不明|らしい|はっきりしない|わからない|分からない|と思う|確認中|疑い",
     re.IGNORECASE,
 )
-_NEXT = re.compile(
-    r"\b(?:next(?: step)?[,:]?(?: we(?:'ll| will)?| is(?: to)?)?|then we(?:'ll| will)?"
-    r"|we(?:'ll| will)"
-    r"|going to|plan is to|i(?:'ll| will))\s+(?P<en>.{4,120}?)[.!]?$"
-    r"|(?:次に|次は|この後|これから|明日|今夜)、?(?P<ja>.{3,60}?)[。！]?$",
-    re.IGNORECASE,
-)
+
+
+def units_of(text: str) -> list[str]:
+    """The sentences of a text; a short text with a numbered list is one, as its items are none."""
+    return [one_line(text)] if is_list(text) else split_sentences(text)
+
+
+def is_list(text: str) -> bool:
+    """Whether a short text has a numbered list."""
+    return len(_ITEM.findall(text)) > 1 and estimate_tokens(text) <= _LIST_TOKENS
 
 
 def is_question(sentence: str) -> bool:
     """Whether a sentence asks a question or requests information."""
-    text = sentence.strip()
+    text = sentence.strip(" \n…")
     if _INFORM.search(text):
         return True
     if _POLITE_ORDER.match(text):
@@ -145,53 +132,28 @@ def is_question(sentence: str) -> bool:
 
 
 def is_order(sentence: str) -> bool:
-    """Whether a sentence is an order to the agent."""
-    text = sentence.strip()
-    if is_reminder(text):
+    """Whether a sentence is an order to the agent; to remember something is none."""
+    text = sentence.strip(" \n…")
+    if _REMEMBER.match(text) or _REMEMBER_JA.search(text.rstrip("?？")):
         return False
-    if _POLITE_ORDER.match(text) or _ORDER_EN.match(text) or _WORK_ORDER.match(text):
+    if _POLITE_ORDER.match(text) or _ORDER_EN.match(text):
         return True
     return bool(_ORDER_JA.search(text.rstrip("?？"))) and not _NO_ORDER_JA.search(text)
 
 
-def asks_information(sentence: str) -> bool:
-    """Whether a sentence requests information, such as "show me" or "explain"."""
-    return _INFORM.search(sentence.strip()) is not None
-
-
-def is_reminder(sentence: str) -> bool:
-    """Whether a sentence asks to remember a fact: "Please remember that …"."""
-    text = sentence.strip()
-    return bool(_REMEMBER.match(text) or _REMEMBER_JA.search(text.rstrip("?？")))
-
-
-def is_aside(sentence: str) -> bool:
-    """Whether a sentence is marked as an aside."""
-    return _ASIDE.match(sentence.strip()) is not None
+def is_said(sentence: str) -> bool:
+    """Whether a sentence states something: no question, no order, no greeting."""
+    return not (is_question(sentence) or is_order(sentence) or is_greeting(sentence))
 
 
 def questions(text: str) -> list[str]:
     """The questions in a text."""
-    return [item for item in split_sentences(text) if is_question(item)]
+    return [item for item in units_of(text) if is_question(item)]
 
 
 def orders(text: str) -> list[str]:
     """The orders in a text, without requests for information."""
-    return [item for item in split_sentences(text) if is_order(item) and not asks_information(item)]
-
-
-def statements(text: str) -> list[str]:
-    """Sentences that are neither questions nor orders nor greetings."""
-    return [
-        item
-        for item in split_sentences(text)
-        if not (is_question(item) or is_order(item) or is_greeting(item))
-    ]
-
-
-def without_lead(sentence: str) -> str:
-    """A sentence without a leading correction ("No, wrong:") or "remember that"."""
-    return _REMEMBER.sub("", without_correction(sentence))
+    return [item for item in units_of(text) if is_order(item) and not is_question(item)]
 
 
 def is_praise(text: str) -> bool:
@@ -207,11 +169,3 @@ def is_greeting(text: str) -> bool:
 def is_hedged(sentence: str) -> bool:
     """Whether a sentence expresses uncertainty."""
     return _HEDGE.search(sentence) is not None
-
-
-def next_step(text: str) -> str | None:
-    """The next step that a text announces, or None."""
-    for sentence in split_sentences(text):
-        if match := _NEXT.search(sentence):
-            return (match["en"] or match["ja"]).strip()
-    return None

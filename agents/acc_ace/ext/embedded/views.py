@@ -56,8 +56,6 @@ class ArtifactView(Value):
 
     id: _Id = Field(validation_alias=AliasChoices("artifact_id", "id"))
     content: _Text = Field(default="", validation_alias=AliasChoices("content", "text"))
-    source: _Text = ""
-    kind: _Text = ""
 
 
 class BulletView(Value):
@@ -77,10 +75,6 @@ class StateView:
     ccs: CompressedCognitiveState
     pins: tuple[ConstraintPin, ...] = ()
     turn: int = 0
-
-    def constraint_id(self, text: str) -> str:
-        """The id of a constraint's pin, or '' for a constraint without one."""
-        return next((pin.id for pin in self.pins if pin.text == text), "")
 
 
 def turn_input_of(value: object) -> TurnInput:

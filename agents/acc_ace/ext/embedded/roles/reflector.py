@@ -12,11 +12,10 @@ from acc_ace.core.text.answer_scoring import score_answer
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.rules.corrections import is_correction
-from acc_ace.ext.embedded.conflicts import find_conflict, intents
-from acc_ace.ext.embedded.entities import find_entities
+from acc_ace.core.text.similarity import content_words
+from acc_ace.ext.embedded.conflicts import breaks, intents, things_in
 from acc_ace.ext.embedded.phrases import Language, say
 from acc_ace.ext.embedded.speech_acts import is_praise
-from acc_ace.ext.embedded.text_match import actions_in, terms_of
 from acc_ace.ext.embedded.views import (
     BulletView,
     StateView,
@@ -27,31 +26,6 @@ from acc_ace.ext.embedded.views import (
     text_of,
     turn_input_of,
 )
-
-_KINDS: dict[str, tuple[str, str]] = {
-    "server": ("server", "サーバー"),
-    "service": ("service", "サービス"),
-    "person": ("person", "人物"),
-    "team": ("team", "部署"),
-    "time": ("date or time", "日時"),
-    "money": ("amount of money", "金額"),
-    "percent": ("figure", "数値"),
-    "version": ("version", "バージョン"),
-    "ticket": ("ticket", "チケット"),
-    "error": ("error", "エラー"),
-    "file": ("file", "ファイル"),
-}
-_ACTIONS: dict[str, tuple[str, str]] = {
-    "restart": ("a restart", "再起動"),
-    "rollback": ("a rollback", "ロールバック"),
-    "failover": ("a failover", "切り替え"),
-    "scale": ("more capacity", "増強"),
-    "deploy": ("a new release", "リリース"),
-    "delete": ("a clean-up", "削除"),
-    "disable": ("switching the feature off", "無効化"),
-    "change": ("a configuration change", "設定変更"),
-}
-"""Actions that make a lesson, the most specific first."""
 
 _INSTRUCTION = lazy_pattern(
     r"(?:Avoid|Drink|Eat|Heal with|Keep (?:off|away from)|Look for) [\w ,'-]{2,80}\."
@@ -85,8 +59,6 @@ class _ReflectorTurn:
 @dataclass(frozen=True)
 class _Finding:
     error: str = ""
-    cause: str = ""
-    approach: str = ""
     insight: str = ""
     tag: Tag = "neutral"
     corrects: bool = False
@@ -101,12 +73,9 @@ def reflect(inputs: Mapping[str, object]) -> Reflection:
     """
     turn = _read(inputs)
     finding = _finding(turn)
-    taught = "learnt" if finding.insight else "nothing_learnt"
     return Reflection(
-        reasoning=finding.error or say(taught, turn.language),
+        reasoning=finding.error,
         error_identification=finding.error,
-        root_cause_analysis=finding.cause,
-        correct_approach=finding.approach,
         key_insight=finding.insight,
         bullet_tags=[BulletTag(id=bullet.id, tag=finding.tag) for bullet in turn.bullets],
         corrects_previous=finding.corrects,
@@ -142,9 +111,7 @@ def _finding(turn: _ReflectorTurn) -> _Finding:
         return _on_correction(turn)
     if _pressed(turn):
         return _Finding(insight=say("lesson_of_pressure", turn.language), tag="helpful")
-    if is_praise(turn.text):
-        return _Finding(insight=_lesson_of_success(turn), tag="helpful")
-    return _Finding(tag="helpful" if turn.worked else "neutral")
+    return _Finding(tag="helpful" if turn.worked or is_praise(turn.text) else "neutral")
 
 
 def _on_verdict(turn: _ReflectorTurn) -> _Finding:
@@ -160,8 +127,6 @@ def _on_verdict(turn: _ReflectorTurn) -> _Finding:
 def _on_failure(tool: str, language: Language) -> _Finding:
     return _Finding(
         error=say("error_of_tool", language, tool=tool),
-        cause=say("cause_of_tool_error", language),
-        approach=say("approach_to_tool_error", language),
         insight=say("lesson_of_tool_error", language, tool=tool),
     )
 
@@ -171,43 +136,30 @@ def _on_correction(turn: _ReflectorTurn) -> _Finding:
 
 
 def _correction(right: str, language: Language) -> _Finding:
-    """The general lesson of a right answer: names only its kind, never the value.
+    """The general lesson of a right answer, which never names its value.
 
     A right answer that is an instruction and names nobody is the lesson itself.
     """
-    kind = next((entity.kind for entity in find_entities(right)), "")
-    instruction = right if not kind and _INSTRUCTION.fullmatch(right) else ""
-    english, japanese = _KINDS.get(kind, ("fact", "事実"))
-    what = japanese if language == "ja" else english
+    is_instruction = not things_in(right) and _INSTRUCTION.fullmatch(right)
     return _Finding(
         error=say("error_of_answer", language),
-        cause=say("cause_of_wrong_answer", language),
-        approach=say("approach_to_wrong_answer", language),
-        insight=instruction or say("lesson_of_correction", language, what=what),
+        insight=right if is_instruction else say("lesson_of_correction", language),
     )
-
-
-def _lesson_of_success(turn: _ReflectorTurn) -> str:
-    """The lesson of an action that worked; '' if the praise names no known action."""
-    named = actions_in(turn.text)
-    names = next((names for action, names in _ACTIONS.items() if action in named), None)
-    if names is None:
-        return ""
-    what = names[1] if turn.language == "ja" else names[0]
-    return say("lesson_of_success", turn.language, what=what)
 
 
 def _pressed(turn: _ReflectorTurn) -> bool:
     """Whether x_t requests something that an active constraint forbids."""
     rules = turn.state.ccs.constraints
-    return any(find_conflict(wanted, rules) is not None for wanted in intents(turn.text))
+    return any(breaks(wanted, rule) for wanted in intents(turn.text) for rule in rules)
 
 
 def _previous_tags(turn: _ReflectorTurn) -> list[BulletTag]:
     """Tags of the corrected answer's bullets: harmful if the correction shares terms with them."""
-    words = terms_of(turn.text)
+    words = content_words(turn.text)
     return [
-        BulletTag(id=bullet.id, tag="harmful" if terms_of(bullet.content) & words else "neutral")
+        BulletTag(
+            id=bullet.id, tag="harmful" if content_words(bullet.content) & words else "neutral"
+        )
         for bullet in turn.previous
     ]
 
