@@ -5,6 +5,7 @@ from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Tenant
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError, NotFoundError
+from acc_ace.memory.turn_artifacts import id_after
 
 _BEFORE = "superseded:"
 _CORRECTED = " (corrected)"
@@ -47,8 +48,11 @@ async def correct_artifact(
 
 
 async def forget_artifact(container: Container, tenant: Tenant, artifact_id: str) -> None:
-    """Delete one artifact and the version before. Raises NotFoundError or StoreError."""
+    """Delete one artifact, its rest and the version before. Raises NotFoundError or StoreError."""
     await container.artifacts.remove(tenant, f"{_BEFORE}{artifact_id}")
+    rest = id_after(artifact_id)
+    while await container.artifacts.remove(tenant, rest):
+        rest = id_after(rest)
     if not await container.artifacts.remove(tenant, artifact_id):
         raise NotFoundError(f"memory holds no artifact '{artifact_id}' of this user")
 

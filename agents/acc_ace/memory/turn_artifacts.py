@@ -4,15 +4,15 @@ A completed turn leaves itself and what its tools returned; old events that are 
 their words.
 """
 
-from collections.abc import Sequence
-from itertools import chain
+from collections.abc import Iterable, Sequence
+from itertools import chain, islice
 
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.interaction import Interaction
 from acc_ace.core.schemas.session import PastTurn
 from acc_ace.core.text.exchange import AGENT, ExchangePart, parts_of_input, written
-from acc_ace.core.text.tokens import clip_tokens, token_end
+from acc_ace.core.text.tokens import CUT_MARK, token_end
 
 SEARCH_TOOL = "search_evidence"
 """The tool that reads memory. Its results are stored already; a copy would crowd recall."""
@@ -21,16 +21,17 @@ SEARCH_TOOL = "search_evidence"
 def turn_artifacts(
     key: SessionKey, interaction: Interaction, *, max_tokens: int
 ) -> Sequence[Artifact]:
-    """The turn as one artifact, one for each attachment and new tool result.
+    """The turn as one artifact, one for each attachment and new tool result, and their rest.
 
-    Each is within `max_tokens`. Attachments have the authority of what is retrieved.
+    Each is within `max_tokens`; what is longer goes on in pieces (`rest_id`). Attachments have the
+    authority of what is retrieved.
 
     Each part of the turn stands under its speaker's label, what the user quoted apart. It holds the
     agent's own words too, so it has the agent's authority: recalling it can never make a rule. Tool
     results have the authority of tools.
     """
     return [
-        _turn(key, interaction, max_tokens),
+        *_turn(key, interaction, max_tokens),
         *_attachments(key, interaction, max_tokens),
         *_tool_results(key, interaction, max_tokens),
     ]
@@ -41,10 +42,55 @@ def turn_artifact_id(key: SessionKey, turn: int) -> str:
     return f"turn:{key.session}:{turn}"
 
 
-def _turn(key: SessionKey, interaction: Interaction, max_tokens: int) -> Artifact:
+def rest_id(artifact_id: str, number: int) -> str:
+    """Id of a later piece of what is too long for one artifact; the first of these is number 2."""
+    return f"{_REST}{number}:{artifact_id}"
+
+
+def id_after(artifact_id: str) -> str:
+    """Id of the piece that would follow."""
+    if not artifact_id.startswith(_REST):
+        return rest_id(artifact_id, 2)
+    number, _, whole = artifact_id.removeprefix(_REST).partition(":")
+    return rest_id(whole, int(number) + 1)
+
+
+_REST = "rest:"
+_MOST_PIECES = 512
+"""Pieces of one text that are stored: about a million tokens with default limits."""
+
+
+def _turn(key: SessionKey, interaction: Interaction, max_tokens: int) -> list[Artifact]:
     half = max(1, max_tokens // 2)
-    said, answer = clip_tokens(interaction.input.text, half), clip_tokens(interaction.answer, half)
-    return exchange_artifact(key, interaction, said, answer)
+    texts = interaction.input.text, interaction.answer
+    ends = [stretch_end(text, half) for text in texts]
+    cut = (
+        f"{text[:end]}{CUT_MARK if end < len(text) else ''}"
+        for text, end in zip(texts, ends, strict=True)
+    )
+    turn = exchange_artifact(key, interaction, *cut)
+    rest = (_pieces(text[end:], max_tokens) for text, end in zip(texts, ends, strict=True))
+    return [turn, *_rest(turn, chain.from_iterable(rest))]
+
+
+def _in_pieces(whole: Artifact, max_tokens: int) -> list[Artifact]:
+    first, *others = _pieces(whole.content, max_tokens) or [""]
+    return [whole.model_copy(update={"content": first}), *_rest(whole, others)]
+
+
+def _rest(whole: Artifact, pieces: Iterable[str]) -> list[Artifact]:
+    """Later pieces; those of a turn are none, so that the turn stays the newest of its session."""
+    kind = ArtifactKind.DOCUMENT if whole.kind is ArtifactKind.TURN else whole.kind
+    return [
+        whole.model_copy(
+            update={
+                "artifact_id": rest_id(whole.artifact_id, number),
+                "content": piece,
+                "kind": kind,
+            }
+        )
+        for number, piece in enumerate(islice(pieces, _MOST_PIECES), start=2)
+    ]
 
 
 def exchange_artifact(
@@ -67,10 +113,10 @@ def exchange_artifact(
 
 
 def _attachments(key: SessionKey, interaction: Interaction, max_tokens: int) -> list[Artifact]:
-    return [
+    wholes = [
         Artifact(
             artifact_id=f"attached:{key.session}:{interaction.turn}:{number}",
-            content=clip_tokens(given.text, max_tokens),
+            content=given.text,
             source=f"attachment:{given.source}",
             created_at=interaction.created_at,
             tenant=key.tenant,
@@ -81,13 +127,14 @@ def _attachments(key: SessionKey, interaction: Interaction, max_tokens: int) -> 
         )
         for number, given in enumerate(interaction.input.attachments, start=1)
     ]
+    return [piece for whole in wholes for piece in _in_pieces(whole, max_tokens)]
 
 
 def _tool_results(key: SessionKey, interaction: Interaction, max_tokens: int) -> list[Artifact]:
-    return [
+    wholes = [
         Artifact(
             artifact_id=f"tool:{key.session}:{interaction.turn}:{number}",
-            content=clip_tokens(result.result, max_tokens),
+            content=result.whole or result.result,
             source=f"tool:{result.name}",
             created_at=interaction.created_at,
             tenant=key.tenant,
@@ -99,6 +146,7 @@ def _tool_results(key: SessionKey, interaction: Interaction, max_tokens: int) ->
         for number, result in enumerate(interaction.tool_results, start=1)
         if result.result.strip() and result.name != SEARCH_TOOL
     ]
+    return [piece for whole in wholes for piece in _in_pieces(whole, max_tokens)]
 
 
 def past_turn_artifacts(
@@ -132,12 +180,19 @@ def event_piece_id(key: SessionKey, invocation_id: str, position: int) -> str:
     return f"events:{key.session}:{invocation_id}:{position}"
 
 
+def stretch_end(text: str, max_tokens: int, *, start: int = 0) -> int:
+    """Where a stretch of at most `max_tokens` ends, behind a line if it is not its first half."""
+    end = token_end(text, max_tokens, start=start, stop=len(text))
+    line = text.rfind("\n", (start + end) // 2, end) + 1
+    return line if line and end < len(text) else end
+
+
 def _pieces(text: str, max_tokens: int) -> list[str]:
     """The text cut into pieces, none of it lost."""
     pieces: list[str] = []
     at = 0
     while at < len(text):
-        end = token_end(text, max_tokens, start=at, stop=len(text))
+        end = stretch_end(text, max_tokens, start=at)
         pieces.append(text[at:end])
         at = end
     return pieces
