@@ -4,7 +4,7 @@ import json
 
 from google.adk.agents import LlmAgent
 
-from tests.fakes.scripted_llm import ScriptedLlm, call
+from tests.fakes.scripted_llm import Script, ScriptedLlm, call
 from tests.pipeline.desk import Desk, whole
 
 SEARCH = "search_evidence"
@@ -30,7 +30,7 @@ async def results(desk: Desk) -> list[dict[str, object]]:
 
 async def test_all_lines_of_a_long_answer_can_be_read_one_stretch_after_another() -> None:
     place, text = "turn:s1:1", ""
-    read_on = [lambda _: call(SEARCH, query="", artifact_id=place), "Done."]
+    read_on: list[Script] = [lambda _: call(SEARCH, query="", artifact_id=place), "Done."]
     llm = ScriptedLlm().on("generator", LONG, *(12 * read_on))
     desk = Desk(LlmAgent(name="desk", model=llm))
     await desk.ask("Write the plan.")
