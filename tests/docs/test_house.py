@@ -68,7 +68,7 @@ EXTENSIONS: Final = {
     "background": 1_164,
     "conformance": 243,
     "documents": 808,
-    "embedded": 1_299,
+    "embedded": 1_298,
     "guard": 1_542,
     "lab": 997,
     "openai_compatible": 495,

@@ -1,4 +1,4 @@
-"""Claims about the embedded Generator and tools: it searches memory, and calls nothing else."""
+"""Claims about the embedded Generator and tools: it looks up, and calls nothing else."""
 
 import pytest
 from google.genai import types

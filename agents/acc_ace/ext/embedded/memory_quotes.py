@@ -18,10 +18,8 @@ from acc_ace.core.text.similarity import content_words, normalised
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.embedded.phrases import Language, say
 from acc_ace.ext.embedded.prompt_context import PromptContext
-from acc_ace.ext.embedded.prompt_parts import ToolReply
+from acc_ace.ext.embedded.prompt_parts import SEARCH, ToolReply
 from acc_ace.ext.embedded.speech_acts import is_question, is_said, units_of
-
-SEARCH = "search_evidence"
 
 _TURN_ID = lazy_pattern(r"turn:.{1,200}:(?P<turn>\d{1,9})")
 _REFERENCE = lazy_pattern(r"\[(?P<id>[^\]]+)\] (?P<text>.*)")

@@ -31,7 +31,7 @@ class PromptContext:
     bullets: tuple[BulletView, ...] = ()
     warnings: tuple[str, ...] = ()
     replies: tuple[ToolReply, ...] = ()
-    tools: frozenset[str] = frozenset()
+    searches: tuple[tuple[str, str], ...] = ()
 
     def say(self, name: str, **values: object) -> str:
         """One of the engine's sentences in the language of x_t."""
@@ -71,5 +71,5 @@ def prompt_context(prompt: PromptParts) -> PromptContext:
         bullets=tuple(bullets_of(prompt.inputs.get("playbook"))),
         warnings=tuple(texts_of(prompt.inputs.get("warnings"))),
         replies=prompt.replies,
-        tools=prompt.tools,
+        searches=prompt.searches,
     )

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-from acc_ace.models.response_shape import declarations_of
+from acc_ace.models.response_shape import declarations_of, parameters_of
 
 _BLOCK = re.compile(r'<input name="([a-z][a-z0-9_]{0,63})">(.*?)</input>', re.DOTALL)
 _ATTACHMENT = re.compile(r'\n?<input name="attachment">(.*?)</input>', re.DOTALL)
+SEARCH = "search_evidence"
 _MAX_CHARS = 400_000
 """Maximum characters read of one text; far beyond the budgets of a prompt."""
 
@@ -36,8 +37,8 @@ class PromptParts:
     attachments: tuple[object, ...] = ()
     """Attachments of x_t, as decoded from their blocks."""
     replies: tuple[ToolReply, ...] = ()
-    tools: frozenset[str] = frozenset()
-    """Names of the declared functions."""
+    searches: tuple[tuple[str, str], ...] = ()
+    """Tools that look something up, and their argument: the app's own first."""
 
 
 def read_inputs(text: str) -> dict[str, object]:
@@ -88,7 +89,13 @@ def read_prompt(llm_request: LlmRequest) -> PromptParts:
         attachments=attachments,
         # Only of this turn's tool loop: earlier results belong to the conversation.
         replies=_replies(contents[at or 0 :]),
-        tools=frozenset(item.name for item in declarations_of(llm_request) if item.name),
+        searches=tuple(
+            (item.name or "", name)
+            for name in ("question", "query")
+            for item in declarations_of(llm_request)
+            if name in parameters_of(item).get("properties", {})
+            and (name == "question" or item.name == SEARCH)
+        ),
     )
 
 

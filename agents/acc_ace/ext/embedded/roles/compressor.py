@@ -21,11 +21,7 @@ from acc_ace.ext.embedded.speech_acts import is_hedged, is_list, is_said
 from acc_ace.ext.embedded.views import state_of, turn_input_of
 
 _GIST_TOKENS = 95
-_ENTITIES = 12
 _UNCERTAIN_TOKENS = 70
-_SENTENCES = 80
-_LEAST_WORDS = 2
-_HALF = 0.5
 _ENDS = (".", "!", "?", "。", "！", "？", "…")
 _TAKEN_BACK = re.compile(r"\bfalse alarm\b|誤報|誤りでした", re.IGNORECASE)
 
@@ -41,7 +37,7 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
     doubts = [item for item in said if is_hedged(item)]
     reply = CompressorReply(
         semantic_gist=_within([*said, *gist], _GIST_TOKENS),
-        focal_entities=sorted(things_in(text))[:_ENTITIES] or None,
+        focal_entities=sorted(things_in(text))[:12] or None,
         predictive_cue="",
         uncertainty_signal=_within(
             [*doubts, *_open(split_sentences(previous.uncertainty_signal), text, said)],
@@ -57,11 +53,11 @@ def _statements(text: str) -> list[str]:
     rules = {rule.sentence for rule in rules_in(text)}
     return [
         item
-        for item in ([] if is_list(text) else split_sentences(text)[:_SENTENCES])
+        for item in ([] if is_list(text) else split_sentences(text)[:80])
         if item not in rules
         and is_said(item)
         and instruction_like(item) is None
-        and len(content_words(item)) >= _LEAST_WORDS
+        and len(content_words(item)) > 1
     ]
 
 
@@ -80,7 +76,7 @@ def _still_true(said: Sequence[str], known: Sequence[str], *, corrects: bool) ->
 def _is_about(newer: str, older: str) -> bool:
     """Whether a sentence has at least half of the content words of an older one."""
     words = content_words(older)
-    return bool(words) and len(words & content_words(newer)) >= _HALF * len(words)
+    return bool(words) and 2 * len(words & content_words(newer)) >= len(words)
 
 
 def _open(doubts: Sequence[str], text: str, said: Sequence[str]) -> list[str]:

@@ -14,7 +14,6 @@ from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.embedded.memory_quotes import (
-    SEARCH,
     Fact,
     facts_in,
     has_orders,
@@ -40,9 +39,7 @@ _LABEL_TURNS = 1
 """Turns at the start of a session whose answers have the label."""
 
 _QUOTED = 5
-_MAX_QUERY = 300
 _NOTED_TOKENS = 90
-_WARNING_TOKENS = 120
 
 _THANKS = re.compile(r"thank|thx|cheers|ありがと|助かり", re.IGNORECASE)
 
@@ -66,7 +63,7 @@ def _output(context: PromptContext, reply: RuleAnswer) -> GeneratorOutput:
     lines = [*reply.lines]
     # What a command did not change is said below the answer.
     if parse_command(context.text) is None:
-        short = (clip_tokens(warning, _WARNING_TOKENS) for warning in context.warnings[:2])
+        short = (clip_tokens(warning, _NOTED_TOKENS) for warning in context.warnings[:2])
         lines += [context.say("warning", what=warning) for warning in short]
     if context.state.turn <= _LABEL_TURNS:
         lines.append(NOTE[context.language])
@@ -96,8 +93,9 @@ def quote(context: PromptContext) -> RuleAnswer | Call | None:
     near = [fact for fact in facts if fact.source in tools][:_QUOTED] or nearest(
         context.text, [*facts, *rules, *standing_in(context)], limit=_QUOTED
     )
-    if SEARCH in context.tools and not context.replies and not {*near} & {*facts}:
-        return Call(SEARCH, {"query": one_line(context.text)[:_MAX_QUERY]})
+    if context.searches and not context.replies and not {*near} & {*facts}:
+        name, argument = context.searches[0]
+        return Call(name, {argument: one_line(context.text)[:300]})
     latest = [] if {*near} & {*facts, *rules} else facts[:_QUOTED]
     return RuleAnswer(
         (*_quotation(context, near, latest), context.say("only_quotes")),

@@ -11,9 +11,6 @@ from acc_ace.ext.embedded.views import ArtifactView, evidence_of, state_of, turn
 _ENOUGH = 2
 """Words shared with x_t that make a candidate relevant; one with a digit counts twice."""
 
-_FEW = 2
-"""Words of an x_t of which one is enough."""
-
 _ENOUGH_OF_GOAL = 4
 _REASONS = {
     "en": ("shares {what} with the input", "shares nothing the decision needs"),
@@ -42,7 +39,7 @@ def _decision(
 ) -> RelevanceDecision:
     words = content_words(item.content)
     shared = words & wanted
-    is_relevant = _weight(shared) >= (_ENOUGH if len(wanted) > _FEW else 1) or (
+    is_relevant = _weight(shared) >= (_ENOUGH if len(wanted) > _ENOUGH else 1) or (
         bool(shared) and _weight(words & goal) >= _ENOUGH_OF_GOAL
     )
     return RelevanceDecision(
