@@ -191,6 +191,11 @@ class Settings(BaseSettings):
         description="Maximum Reflector calls per turn to refine its reflection; it stops early "
         "when nothing changes.",
     )
+    compress: Literal["every", "adaptive"] = Field(
+        default="every",
+        description="Turns in which the Compressor's model is asked: 'every' one, or those that "
+        "need it ('adaptive').",
+    )
     refine_interval: int = Field(
         default=20,
         ge=0,
@@ -206,16 +211,10 @@ class Settings(BaseSettings):
         "to archive/. The store keeps all; its budgets are limits.playbook_*.",
     )
     playbook_context_limit: int = Field(
-        default=16,
-        ge=0,
-        le=1_000,
-        description="Maximum bullets of the playbook that the survivor's thinker is shown.",
+        default=16, ge=0, le=1_000, description="Maximum bullets that the survivor's thinker sees."
     )
     playbook_context_chars: int = Field(
-        default=240,
-        ge=16,
-        le=8_000,
-        description="Maximum characters of each of these bullets.",
+        default=240, ge=16, le=8_000, description="Maximum characters of each of these bullets."
     )
     stale_days: float = Field(
         default=90,

@@ -33,6 +33,7 @@ from acc_ace.core.text.input_checks import check_key, check_request_id, take_inp
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.turn.algorithm import DecisionPort, Turn
 from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.reading import Asked
 from acc_ace.turn.session_changes import ancestry
 from acc_ace.turn.turn_record import TurnRecord, TurnStart, require
 
@@ -154,7 +155,8 @@ class AccController:
             )
             try:
                 decides = decision(record) if callable(decision) else decision
-                await self._lifecycle.prepare(record, self._completions)
+                # A caller that acts itself: no guard of ours stands before what it does.
+                await self._lifecycle.prepare(record, self._completions, reason=Asked.EVERY)
                 record.place_notes(apart=True)  # The caller shows them.
                 output = await decides.decide(record.state, turn_input) if decides else None
                 await self._lifecycle.commit(record, output, prompt_hashes={})

@@ -100,6 +100,10 @@ class ToolGuardPort(Protocol):
         """The result to give in place of running the tool; None when it may run."""
         ...
 
+    def acts(self, tool: BaseTool) -> bool:
+        """Whether a call may act: what is not known to be ours, or only to read, does."""
+        ...
+
     def describe(
         self, pins: Sequence[ConstraintPin], tools: Sequence[BaseTool]
     ) -> Mapping[str, list[ReportedCheck]]:

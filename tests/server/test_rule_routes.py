@@ -307,7 +307,12 @@ async def test_a_question_about_a_rule_that_was_lifted_in_another_session_is_dro
     await say(http, "hello")
     assert (await say(http, "Peanuts are fine."))["questions"]
     await http.delete(f"{TUESDAY}/rules/u-0001")
-    assert await rules(http) == {"constraints": [], "questions": [], "not_kept": []}
+    assert await rules(http) == {
+        "constraints": [],
+        "questions": [],
+        "not_kept": [],
+        "unread_turns": 0,
+    }
     late = await http.post(f"{MONDAY}/questions/q-0001", json={"answer": "yes"})
     assert late.status_code == 404
 

@@ -8,6 +8,7 @@ from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 
+from acc_ace.adk.act_reading import read_before_act
 from acc_ace.container import Container
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.report import ReportedCheck
@@ -72,11 +73,15 @@ class ActGuard:
         self, tool: BaseTool, args: Mapping[str, Any], context: ToolContext, record: TurnRecord
     ) -> dict[str, Any] | None:
         """The result to give in place of running the tool; None when it may run."""
+        if not self._there:
+            return None
+        is_on = self._mode != "off"
+        if is_on and record.unread and self._open().acts(tool):
+            await read_before_act(record)
         # An answer to the guard's question holds even if it was switched off meanwhile.
         is_answered = context.tool_confirmation is not None
-        may_ask = record.rules or record.tools.unkept or record.latest.questions
-        asks = is_answered or (self._mode != "off" and bool(may_ask))
-        if not self._there or not asks:
+        may_ask = record.rules or record.tools.unkept or record.latest.questions or record.unread
+        if not (is_answered or (is_on and may_ask)):
             return None
         return await self._open().check(tool, args, context, record)
 

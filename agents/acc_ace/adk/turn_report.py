@@ -127,6 +127,7 @@ def _report(key: SessionKey, entry: JournalEntry, turn: Interaction, limits: Lim
         ms={},
         model=turn.models,
         warnings=entry.warnings,
+        why_asked=entry.why_asked,
         session=key.session,
         ccs_version=state.version,
         ccs_tokens=ccs_tokens(state.ccs),

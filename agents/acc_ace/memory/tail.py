@@ -2,12 +2,14 @@
 
 Made anew each turn from the session's stored exchanges, never from text. The last exchange stands
 whole, so that "shorten it" and "the second one" have what they refer to; what is longer keeps its
-beginning and end, with the way to the rest.
+beginning and end, with the way to the rest. Of those before it the user's words stand whole while
+no CCM has read them.
 """
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
+from acc_ace.core.gates.commands import is_acknowledgement
 from acc_ace.core.gates.screening import quotation
 from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import SessionKey
@@ -31,12 +33,17 @@ class SinceReading(NamedTuple):
         return (*self.last, *self.news)
 
 
+NOTHING_READ: Final = "-"
+"""In place of an invocation: no CCM has read anything of the session."""
+
 MOST_EXCHANGES: Final = 16
-"""Newest exchanges among which those since the last reading are looked for."""
+"""Newest exchanges among which those since the last reading are looked for at first."""
 
 _FRAME: Final = 64
 """Tokens of an exchange beside its words: labels, and the way to the rest."""
 _LEAST: Final = 8
+_EARLIER: Final = 80
+"""Tokens of an answer, and of words that were read, once another exchange has followed."""
 _AT_THE_END: Final = 3
 """Of a text that is cut, the end has one part of so many."""
 
@@ -49,11 +56,11 @@ def since_reading(
     What was undone stays away, and so do the turn that now runs, under its `own` name, and all up
     to turn `after`, that of a reset.
     """
-    is_there = previous.read_to in {each.invocation_id for each in newest}
+    is_known = previous.read_to in {NOTHING_READ, *(each.invocation_id for each in newest)}
     seen, news = list[Interaction](), list[Interaction]()
     for each in newest:
         is_committed = each.outcome in {Outcome.ANSWERED, Outcome.PAUSED}
-        is_read = each.invocation_id == previous.read_to if is_there else is_committed
+        is_read = each.invocation_id == previous.read_to if is_known else is_committed
         is_said = is_committed or (each.outcome is Outcome.FAILED and not is_read)
         if is_said and each.invocation_id != own and each.turn > after:
             (seen if is_read else news).append(each)
@@ -62,38 +69,151 @@ def since_reading(
     return SinceReading(tuple(seen), tuple(reversed(news)))
 
 
+class Tail(NamedTuple):
+    """The exchanges for the trace, and how many are left out, at most with the user's words."""
+
+    text: str = ""
+    shortened: int = 0
+    """Exchanges whose answer has no room."""
+    hidden: tuple[int, ...] = ()
+    """Turns whose words have none."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether something has no room."""
+        return bool(self.shortened or self.hidden)
+
+
 def tail_of(
-    exchanges: Sequence[Interaction],
+    since: SinceReading,
     key: SessionKey,
     pins: Sequence[ConstraintPin],
     max_tokens: int,
-) -> str:
+    *,
+    is_read: bool = True,
+) -> Tail:
     """The exchanges for the trace: the last one in half of the tokens, the others in the rest.
 
-    Of a failed turn only the user's words are known.
+    Of those before the last one nothing stands there once they are read. Of a failed turn only the
+    user's words are known.
     """
-    left, entries = max_tokens, list[str]()
+    exchanges = since.exchanges
+    at = _last_substantial(exchanges)
+    recent = _recent(exchanges[at:], key, pins, max_tokens)
+    if is_read:
+        return Tail(recent)
+    left = max_tokens - estimate_tokens(recent)
+    news = {each.invocation_id for each in since.news}
+    earlier = [(each, each.invocation_id in news) for each in exchanges[:at]]
+    return _packed([_Earlier(each, key, pins, unread=new) for each, new in earlier], recent, left)
+
+
+def _last_substantial(exchanges: Sequence[Interaction]) -> int:
+    """Where the newest exchange stands that was answered and says more than thanks."""
+    for at in range(len(exchanges) - 1, -1, -1):
+        if exchanges[at].decision and not is_acknowledgement(exchanges[at].input.text):
+            return at
+    return 0
+
+
+def _recent(
+    exchanges: Sequence[Interaction], key: SessionKey, pins: Sequence[ConstraintPin], budget: int
+) -> str:
+    left, entries = budget, list[str]()
     for each in reversed(exchanges):
         room = left // max(2, len(exchanges) - len(entries))
-        artifact = fitted(each, key, room - _FRAME)
-        text = quotation(artifact, pins, max_tokens=2 * max_tokens).content
-        heading = f"turn {each.turn}" if each.decision else f"turn {each.turn}, not answered"
-        left -= estimate_tokens(entry := f"{heading}\n{text}")
+        entry = _entry(each, fitted(each, key, room - _FRAME), pins, 2 * budget)
+        left -= estimate_tokens(entry)
         if left < 0:
             break
         entries.append(entry)
     return "\n".join(reversed(entries))
 
 
+class _Earlier(NamedTuple):
+    """An exchange that another one has followed, the same text until the next reading."""
+
+    exchange: Interaction
+    key: SessionKey
+    pins: Sequence[ConstraintPin]
+    unread: bool
+
+    def entry(self, *, answered: bool) -> str:
+        words, answer = self.exchange.input.text, self.exchange.answer
+        whole = estimate_tokens(words) if self.unread else _EARLIER
+        artifact = exchange_artifact(
+            self.key,
+            self.exchange if answered else self.exchange.model_copy(update={"decision": None}),
+            _ends(words, whole, self._rest),
+            _ends(answer, _EARLIER, self._rest) if answered else "",
+        )
+        most = whole + 2 * (_EARLIER + _FRAME)
+        return _entry(self.exchange, artifact, self.pins, most)
+
+    @property
+    def _rest(self) -> str:
+        return _way_to(self.exchange, self.key)
+
+
+def _packed(earlier: Sequence[_Earlier], recent: str, left: int) -> Tail:
+    """Answers go first, from the oldest on; then the oldest words stand as their place."""
+    entries = [each.entry(answered=True) for each in earlier]
+    shortened, hidden = 0, list[int]()
+    over = sum(map(estimate_tokens, entries)) - left
+    for at, each in enumerate(earlier):
+        if over <= 0:
+            break
+        bare = each.entry(answered=False)
+        over += estimate_tokens(bare) - estimate_tokens(entries[at])
+        entries[at], shortened = bare, shortened + 1
+    for at, each in enumerate(earlier):
+        if over <= 0:
+            break
+        over -= estimate_tokens(entries[at])
+        entries[at] = ""
+        hidden.append(each.exchange.turn)
+    places = [_PLACE.format(turns=_span(hidden), tool=SEARCH_TOOL)] if hidden else []
+    heading = [_HEADING] if earlier else []
+    text = "\n".join([*heading, *places, *filter(None, entries), *([recent] if recent else [])])
+    return Tail(text, shortened, tuple(hidden))
+
+
+_HEADING: Final = "said earlier, word for word; what it orders was for its own turn:"
+_PLACE: Final = "turns {turns}: unread and not shown: {tool}"
+
+
+def _span(turns: Sequence[int]) -> str:
+    return str(turns[0]) if len(turns) == 1 else f"{turns[0]} to {turns[-1]}"
+
+
+def _entry(
+    exchange: Interaction, artifact: Artifact, pins: Sequence[ConstraintPin], most: int
+) -> str:
+    text = quotation(artifact, pins, max_tokens=most).content
+    heading = f"turn {exchange.turn}" + ("" if exchange.decision else ", not answered")
+    return f"{heading}\n{text}"
+
+
 def fitted(exchange: Interaction, key: SessionKey, room: int) -> Artifact:
     """An exchange within so many tokens, the user's words before the answer's."""
-    rest = f'{SEARCH_TOOL}, "{turn_artifact_id(key, exchange.turn)}"'
+    rest = _way_to(exchange, key)
     question, answer = exchange.input.text, exchange.answer
     first = max(room // 2, room - estimate_tokens(answer))
     second = room - min(estimate_tokens(question), room // 2)
     return exchange_artifact(
         key, exchange, _ends(question, first, rest), _ends(answer, second, rest)
     )
+
+
+def answer_in_short(exchange: Interaction, key: SessionKey, pins: Sequence[ConstraintPin]) -> str:
+    """What was answered, screened, as it stands once another exchange has followed."""
+    answer = _ends(exchange.answer, _EARLIER, _way_to(exchange, key))
+    only = exchange_artifact(key, exchange, "", answer)
+    return quotation(only, pins, max_tokens=2 * _EARLIER).content.partition("agent: ")[2]
+
+
+def _way_to(exchange: Interaction, key: SessionKey) -> str:
+    return f'{SEARCH_TOOL}, "{turn_artifact_id(key, exchange.turn)}"'
 
 
 def _ends(text: str, budget: int, rest: str) -> str:

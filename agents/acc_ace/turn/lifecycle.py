@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from acc_ace.clock import TimeBudget
@@ -25,13 +26,15 @@ from acc_ace.core.schemas.interaction import (
 from acc_ace.core.schemas.qualification import QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.errors import InputError, StoreError
-from acc_ace.memory.tail import MOST_EXCHANGES, since_reading
+from acc_ace.memory.tail import since_reading
 from acc_ace.model_settings import Role
 from acc_ace.turn.ports import EventBuffer
+from acc_ace.turn.reading import Asked
 from acc_ace.turn.rule_service import ruled
 from acc_ace.turn.spending import beside_replay
 from acc_ace.turn.steps import compress, qualify, recall
 from acc_ace.turn.structured_call import Completion
+from acc_ace.turn.transcript import newest_exchanges
 from acc_ace.turn.turn_commit import commit_turn, interaction_of, lost_calls
 from acc_ace.turn.turn_record import TurnRecord, TurnStart
 from acc_ace.turn.turn_trace import turn_trace
@@ -108,7 +111,7 @@ class TurnLifecycle:
             lost_calls(container, key),
             container.user_rules.of_user(key.tenant),
             container.evidence.last(key),
-            container.evidence.list(key, limit=MOST_EXCHANGES),
+            newest_exchanges(container, key, previous.read_to),
             container.spending.store.of_session(key),
             container.playbooks.load(scope),
         )
@@ -130,6 +133,11 @@ class TurnLifecycle:
             playbook_scope=scope,
         )
         record.start = edit(start) if edit else start
+        if container.settings.compress == "adaptive" and not record.start.failure_id:
+            # What a process that dies leaves unread is read later.
+            work = container.unit_of_work()
+            work.add(self._failed(record))
+            await work.commit()
 
     async def resume(self, record: TurnRecord, paused: JournalEntry) -> None:
         """Go on with a paused turn, whose CCS_t is in the journal. Raises StoreError."""
@@ -140,6 +148,7 @@ class TurnLifecycle:
         earlier = await self._container.evidence.find(start.key, start.invocation_id)
         record.start = _named(start, earlier)
         record.notes = tuple(earlier.notes) if earlier else ()
+        record.reading.is_done = paused.state.read_to == record.start.evidence_id
         record.observer.warn(*paused.warnings)
 
     async def recall(self, record: TurnRecord) -> None:
@@ -157,21 +166,66 @@ class TurnLifecycle:
             needed=record.needed,
         )
 
-    async def compress(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
-        """Step 4: CCS_t is prepared. Raises ConstraintBudgetError."""
-        record.entry, record.notes, record.tools.unkept = await compress(
+    async def compress(
+        self,
+        record: TurnRecord,
+        models: Mapping[Role, Completion],
+        *,
+        reason: Asked | None = None,
+    ) -> None:
+        """Step 4: CCS_t is prepared. Raises ConstraintBudgetError.
+
+        `reason` is why the CCM is asked whatever the words are, beside the settings.
+        """
+        every = Asked.EVERY if self._container.settings.compress == "every" else None
+        prepared = await compress(
             self._container,
             record.start,
             record.qualification,
             record.observer,
             models["compressor"],
+            reason=every or reason,
         )
+        record.entry, record.notes, record.tools.unkept, record.reading.is_done = prepared
+        self.can_read(record, models)
 
-    async def prepare(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
+    def can_read(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
+        """Let an act have read what the turn has left unread."""
+        if self._container.settings.compress == "adaptive":
+            record.reading.take = partial(self._read_now, record, models)
+
+    async def _read_now(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
+        """CCS_t once more, with all that was said read. Raises ConstraintBudgetError."""
+        start = record.start
+        if record.is_written:
+            # The turn goes on from a CCS_t that is committed; what is found makes the next version.
+            start = replace(
+                start, previous=record.state.model_copy(update={"turn": record.number - 1})
+            )
+        prepared = await compress(
+            self._container,
+            start,
+            record.qualification,
+            record.observer,
+            models["compressor"],
+            reason=Asked.ACT,
+        )
+        record.entry, record.is_written = prepared.entry, False
+        record.reading.is_done = prepared.is_read
+        record.add_notes(*prepared.notes)
+        record.tools.unkept = tuple(dict.fromkeys((*record.tools.unkept, *prepared.unkept)))
+
+    async def prepare(
+        self,
+        record: TurnRecord,
+        models: Mapping[Role, Completion],
+        *,
+        reason: Asked | None = None,
+    ) -> None:
         """Steps 2 to 4. Raises CommitRejected or StoreError."""
         await self.recall(record)
         await self.qualify(record, models)
-        await self.compress(record, models)
+        await self.compress(record, models, reason=reason)
 
     async def start_tool(
         self, record: TurnRecord, call_id: str, name: str, args: Mapping[str, Any]
@@ -244,10 +298,12 @@ class TurnLifecycle:
             record.buffer.discard()
         if record.start.turn_input is None:
             return
+        await self._try(record, self._failed(record), *await self._calls(record))
+
+    def _failed(self, record: TurnRecord) -> Write:
         now = self._container.clock.now()
         failed = interaction_of(record, Outcome.FAILED, at=now, prompt_hashes={})
-        write = self._container.evidence.record_write(record.key, failed)
-        await self._try(record, write, *await self._calls(record))
+        return self._container.evidence.record_write(record.key, failed)
 
     def forget(self, record: TurnRecord) -> None:
         """Leave no evidence of a turn whose session was deleted while it ran."""

@@ -31,6 +31,7 @@ from acc_ace.core.schemas.commit import (
 )
 from acc_ace.core.text.normalize import has_words
 from acc_ace.errors import ForbiddenError, InputError, NotFoundError
+from acc_ace.turn.transcript import unread_turns
 from acc_ace.turn.turn_commit import user_rules_write
 
 MAX_RULE_CHARS = 4_000
@@ -69,6 +70,10 @@ class RuleService:
         """The session's state with its rules and open questions; CCS_0 before its first turn."""
         head = await self._container.journal.head(key)
         return await with_user_rules(self._container, key, head.state if head else CommittedState())
+
+    async def unread(self, key: SessionKey, state: CommittedState) -> int:
+        """How many messages of the user's no CCM has read, as of this state."""
+        return await unread_turns(self._container, key, state)
 
     async def pin(self, key: SessionKey, text: str, scope: RuleScope) -> ConstraintPin:
         """Pin a text as a rule; returns the active one when it has the same words.

@@ -12,9 +12,6 @@ from typing import Final, NamedTuple
 
 from acc_ace.container import Container
 from acc_ace.core.gates.ccs_budget import append_fitting
-from acc_ace.core.gates.commands import is_acknowledgement
-from acc_ace.core.gates.commit_gate import GateResult, commit
-from acc_ace.core.gates.consent_notes import invites_reply
 from acc_ace.core.gates.qualification_gate import conclude, decide_by_score, screen
 from acc_ace.core.gates.references import Evidence, carried
 from acc_ace.core.gates.screening import quotation
@@ -39,15 +36,28 @@ from acc_ace.core.schemas.qualification import Qualification, QualificationReaso
 from acc_ace.core.text.normalize import same_wording, short_ids
 from acc_ace.core.text.rules.contradiction import screened_input
 from acc_ace.core.text.rules.own_words import own_words
-from acc_ace.core.text.rules.reading import Trust, read_proposals, read_user_words
+from acc_ace.core.text.rules.reading import Trust, numbered_words, read_proposals, shared_out
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.memory.excerpts import quotations
-from acc_ace.memory.tail import fitted, tail_of
+from acc_ace.memory.tail import Tail, answer_in_short, fitted, tail_of
 from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.turn.ccm_record import marks_of, trust_in
 from acc_ace.turn.foreign_text import has_foreign_text
 from acc_ace.turn.observer import TurnObserver
 from acc_ace.turn.ports import Ccm, CcmMarks
+from acc_ace.turn.reading import (
+    ALWAYS,
+    Asked,
+    CcmReading,
+    carried_on,
+    gated,
+    is_acknowledged,
+    late_messages,
+    messages,
+    read_to,
+    unread,
+    why_read,
+)
 from acc_ace.turn.structured_call import (
     Completion,
     StructuredResult,
@@ -100,7 +110,7 @@ async def recall(container: Container, start: TurnStart, observer: TurnObserver)
     Raises StoreError when the store cannot be read.
     """
     with observer.stage("recaller"):
-        if _is_acknowledged(start):
+        if is_acknowledged(start):
             return Recall()
         previous, limits = start.previous, container.settings.limits
         query = recall_query(start.key, start.x_t, previous, limits, at=container.local_now())
@@ -163,7 +173,9 @@ class Prepared(NamedTuple):
     entry: JournalEntry
     notes: tuple[str, ...]
     unkept: tuple[str, ...]
-    """What x_t says that may be a rule and is not kept."""
+    """What the user says that may be a rule and is not kept."""
+    is_read: bool
+    """Whether a CCM has read all that the user said."""
 
 
 async def compress(
@@ -172,39 +184,40 @@ async def compress(
     qualified: Qualification,
     observer: TurnObserver,
     model: Completion,
+    *,
+    reason: Asked | None = None,
 ) -> Prepared:
     """Call the CCM for CCS_t and pass its reply through the commit gate.
 
-    An acknowledgement carries the state on without the CCM. Raises ConstraintBudgetError when the
+    Where nothing asks for it (`reason` is one that the caller knows) code carries the state on,
+    and an acknowledgement never does but for an act. Raises ConstraintBudgetError when the
     constraints alone are over budget.
     """
     limits = container.settings.limits
-    with observer.stage("compressor") as use:
-        if _is_acknowledged(start):
-            observer.saved["compressor"] = "acknowledgement"
-            gate, read_to = _carried_on(start, limits), start.read_to
+    with observer.stage("compressor"):
+        evidence = await asyncio.to_thread(_evidence, start, qualified, limits)
+        # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
+        why = await asyncio.to_thread(why_read, start, limits, reason)
+        if why is None:
+            is_thanks = is_acknowledged(start)
+            observer.saved["compressor"] = "acknowledgement" if is_thanks else "carried on"
+            gate = await asyncio.to_thread(carried_on, start, evidence, limits)
         else:
-            evidence = await asyncio.to_thread(_evidence, start, qualified, limits)
-            inputs = await asyncio.to_thread(_shown, start, evidence, limits)
-            result = await structured_call(
-                model,
-                load_prompts().compressor,
-                inputs,
-                partial(read_proposals, x_t=start.x_t, inputs=inputs),
-                repairs=limits.repairs,
-            )
-            observer.count(use, result)
-            trust = await _trust(container, start, result, observer)
-            # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
-            gate = await asyncio.to_thread(_gated, start, evidence, result.value, trust, limits)
-            read_to = start.evidence_id
+            reading = await _read(container, start, evidence, observer, model)
+            gate = await asyncio.to_thread(gated, start, evidence, reading, limits)
+        # Without a choice of its turns, a CCM that fails has had its turn.
+        is_read = why is not None and (not gate.kept or reason is Asked.EVERY)
         observer.warn(*gate.warnings)
         mixed = start.previous.has_foreign_text or has_foreign_text(
             start.key, start.x_t, qualified.qualified, start.previous_turn
         )
         released = [*start.dropped, *gate.diff.constraints_released]
-        state = _with_tail(start, gate.state, limits)
-        state = state.model_copy(update={"has_foreign_text": mixed, "read_to": read_to})
+        tail = _tail(start, gate.state, limits, is_read=is_read or reason in ALWAYS)
+        if tail.hidden:
+            observer.warn(f"what the user said in {len(tail.hidden)} turns is unread and not shown")
+        state = _with_tail(start, gate.state, tail)
+        reached = {"has_foreign_text": mixed, "read_to": read_to(start, is_read=is_read)}
+        state = state.model_copy(update=reached)
         changes = CcsDiff.between(start.previous, state).changes
         changed = {"constraints_released": released, "changes": changes}
         entry = JournalEntry(
@@ -214,43 +227,57 @@ async def compress(
             invocation_id=start.invocation_id,
             created_at=container.clock.now(),
             warnings=list(observer.warnings),
+            why_asked=why or "",
         )
-        return Prepared(entry, gate.notes, gate.unkept)
+        return Prepared(entry, gate.notes, gate.unkept, is_read)
 
 
-def _is_acknowledged(start: TurnStart) -> bool:
-    """Whether x_t only thanks or confirms, and nothing waits that it could answer."""
-    last, x_t = start.previous_turn, start.x_t
-    return (
-        is_acknowledgement(x_t.text)
-        and x_t.authority.may_rule
-        and not x_t.attachments
-        and not start.previous.questions
-        and not start.unread
-        and not start.lost
-        and last is not None
-        and last.decision is not None
-        and not invites_reply(last.decision.final_answer)
+async def _read(
+    container: Container,
+    start: TurnStart,
+    evidence: Evidence,
+    observer: TurnObserver,
+    model: Completion,
+) -> CcmReading:
+    """Ask the CCM for x_t and for what it has not read before."""
+    inputs = await asyncio.to_thread(_shown, start, evidence, container.settings.limits)
+    result = await structured_call(
+        model,
+        load_prompts().compressor,
+        inputs,
+        partial(read_proposals, x_t=start.x_t, inputs=inputs, late=messages(start)[1:]),
+        repairs=container.settings.limits.repairs,
     )
+    observer.count(observer.stages["compressor"], result)
+    trust = await _trust(container, start, result, observer)
+    return CcmReading(result.value, trust, await _lifted(container, start))
 
 
-def _carried_on(start: TurnStart, limits: Limits) -> GateResult:
-    """CCS_{t-1} as CCS_t, through the gate like any reply."""
-    previous = start.before
-    reply = CompressorReply(rule_changes=[])
-    words = read_user_words(start.x_t, reply, previous.pins, questions=previous.questions)
-    return commit(previous, previous.ccs, start.x_t, words, limits=limits)
+async def _lifted(container: Container, start: TurnStart) -> list[str]:
+    """The rules that were lifted while words of the user's were unread. Raises StoreError."""
+    oldest = min((each.ccs_version for each in unread(start.since)), default=0)
+    lifted, version = list[str](), start.previous.version
+    while (
+        oldest and version > oldest and (entry := await container.journal.get(start.key, version))
+    ):
+        lifted += [gone.text for gone in entry.diff.constraints_released]
+        version -= 1
+    return lifted
 
 
-def _with_tail(start: TurnStart, state: CommittedState, limits: Limits) -> CommittedState:
+def _tail(start: TurnStart, state: CommittedState, limits: Limits, *, is_read: bool) -> Tail:
+    return tail_of(start.since, start.key, state.pins, limits.tail_tokens, is_read=is_read)
+
+
+def _with_tail(start: TurnStart, state: CommittedState, tail: Tail) -> CommittedState:
     """CCS_t with what was said since the last reading in its trace.
 
     What stands there or in x_t verbatim is not said again by the fields of the moment, but for
     uncertain statements, which outlive both.
     """
-    exchanges = start.since.exchanges
-    tail = tail_of(exchanges, start.key, state.pins, limits.tail_tokens)
-    words = same_wording("\n".join([start.x_t.text, *(each.input.text for each in exchanges)]))
+    words = same_wording(
+        "\n".join([start.x_t.text, *(each.input.text for each in start.since.exchanges)])
+    )
 
     def once(text: str, *, stays: Callable[[str], bool] = lambda _: False) -> str:
         sentences = split_sentences(text)
@@ -262,7 +289,7 @@ def _with_tail(start: TurnStart, state: CommittedState, limits: Limits) -> Commi
     fields = {
         "uncertainty_signal": once(ccs.uncertainty_signal, stays=_is_statement),
         "predictive_cue": once(ccs.predictive_cue or "") or None,
-        "episodic_trace": f"{own}\n{tail}" if tail else own,
+        "episodic_trace": f"{own}\n{tail.text}" if tail.text else own,
     }
     return state.model_copy(update={"ccs": ccs.model_copy(update=fields)})
 
@@ -281,35 +308,11 @@ async def _trust(
     if result.value is None or result.value.rule_changes is None:
         return Trust.ABSENT
     ccm, tenant = Ccm(result.model, result.endpoint), start.key.tenant
-    if marks := await asyncio.to_thread(marks_of, start.x_t, result.value):
+    x_t, *late = messages(start)
+    replies = shared_out(result.value, x_t, late)
+    if marks := "".join(map(marks_of, (x_t, *late), replies)):
         observer.ccm_marks = CcmMarks(tenant.user, ccm, marks)
     return trust_in(ccm, tenant.user, await container.ccm_records.of_app(tenant))
-
-
-def _gated(
-    start: TurnStart,
-    evidence: Evidence,
-    reply: CompressorReply | None,
-    trust: Trust,
-    limits: Limits,
-) -> GateResult:
-    x_t, previous = start.x_t, start.before
-    return commit(
-        previous,
-        reply.onto(previous.ccs) if reply else None,
-        x_t,
-        read_user_words(
-            x_t,
-            reply,
-            previous.pins,
-            trust=trust,
-            unanswered=start.unread,
-            questions=previous.questions,
-            has_goal=bool(previous.ccs.goal_orientation),
-        ),
-        evidence=evidence,
-        limits=limits,
-    )
 
 
 def _inputs(
@@ -345,9 +348,11 @@ def _shown(start: TurnStart, evidence: Evidence, limits: Limits) -> dict[str, ob
     previous, x_t = start.before, screened_input(start.x_t, start.previous.pins)
     if x_t.authority.may_rule:
         x_t = x_t.model_copy(update={"text": own_words(x_t.text).numbered()})
+    late = {each.invocation_id: each for each in late_messages(start)}
     turns = [
         quotation(fitted(each, start.key, limits.artifact_tokens), previous.pins, max_tokens=_WHOLE)
         for each in start.since.exchanges
+        if each.invocation_id not in late
     ]
     fitting = append_fitting(
         [], evidence.quotations.values(), budget=_EVIDENCE_TOKENS, max_items=limits.list_items
@@ -362,9 +367,25 @@ def _shown(start: TurnStart, evidence: Evidence, limits: Limits) -> dict[str, ob
     ccs = previous.ccs.model_copy(update={"retrieved_artifacts": notes})
     return {
         "previous_state": state_value(previous.model_copy(update={"ccs": ccs})),
-        "artifacts": [*artifact_values(turns, _WHOLE), *quoted],
+        "artifacts": [*artifact_values(turns, _WHOLE), *_unread(start), *quoted],
         "current_input": input_value(x_t),
     }
+
+
+def _unread(start: TurnStart) -> list[dict[str, object]]:
+    """The exchanges whose words the CCM reads beside x_t, numbered on from it."""
+    own, *late = numbered_words(messages(start))
+    first, entries = len(own.sentences) + 1, list[dict[str, object]]()
+    for each, words in zip(late_messages(start), late, strict=True):
+        entry = {
+            "artifact_id": turn_artifact_id(start.key, each.turn),
+            "said_at": f"{each.created_at:%Y-%m-%d %H:%M}",
+            "user": words.numbered(first),
+            "agent": answer_in_short(each, start.key, start.before.pins),
+        }
+        entries.append({name: value for name, value in entry.items() if value})
+        first += len(words.sentences)
+    return entries
 
 
 _EVIDENCE_TOKENS: Final = 300

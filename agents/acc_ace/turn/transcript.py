@@ -1,12 +1,17 @@
-"""A session's turns as messages. The evidence is the only store of both."""
+"""A session's turns as messages, and those since a CCM last read, out of its evidence."""
 
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
+from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult
 from acc_ace.core.schemas.message import Message, MessageRole
+from acc_ace.memory.tail import MOST_EXCHANGES, SinceReading, since_reading
+from acc_ace.turn.reading import unread
 
 
 def messages_of(interactions: Iterable[Interaction]) -> list[Message]:
@@ -133,3 +138,36 @@ def _by_position(
 
 def _json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+async def newest_exchanges(
+    container: Container, key: SessionKey, read_to: str
+) -> list[Interaction]:
+    """The newest exchanges, back to that which a CCM read last. Raises StoreError."""
+    newest, evidence = list[Interaction](), container.evidence
+    while page := await evidence.list(
+        key, limit=MOST_EXCHANGES, before=newest[-1].invocation_id if newest else None
+    ):
+        newest += page
+        is_there = not read_to or any(each.invocation_id == read_to for each in page)
+        if is_there or len(page) < MOST_EXCHANGES:
+            break
+    return newest
+
+
+async def unread_turns(container: Container, key: SessionKey, state: CommittedState) -> int:
+    """How many messages of the user's no CCM has read, as of a committed state.
+
+    With a CCM that is asked in every turn that is none: what it passed over was its turn to read.
+    Raises StoreError.
+    """
+    if container.settings.compress == "every":
+        return 0
+    session = await container.directory.find(key)
+    since: SinceReading = since_reading(
+        state,
+        await newest_exchanges(container, key, state.read_to),
+        own="",
+        after=session.history_from if session else 0,
+    )
+    return len(unread(since))

@@ -3,7 +3,8 @@
 In memory only; durable data is in the stores. What is only measured is in its observer.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple, TypeVar
@@ -83,21 +84,6 @@ class TurnStart:
         """CCS_{t-1} as a CCM made it, without what was said since."""
         return self.previous.model_copy(update={"ccs": self.previous.ccs.without_tail})
 
-    @property
-    def read_to(self) -> str:
-        """The turn whose words a CCM read last."""
-        return self.since.last[0].invocation_id if self.since.last else self.previous.read_to
-
-    @property
-    def unread(self) -> tuple[str, ...]:
-        """The user's words that got no answer, no CCM has read and x_t does not repeat."""
-        said = [
-            each.input.text
-            for each in self.since.news
-            if each.input.authority.may_rule and each.decision is None
-        ]
-        return tuple(text for text in dict.fromkeys(said) if text != self.x_t.text)
-
 
 @dataclass(eq=False)
 class ToolUse:
@@ -119,6 +105,20 @@ class ToolUse:
     """Calls of our Generator so far, including those rejected as too many."""
     replies: int = 0
     """Replies of its model so far."""
+
+
+@dataclass(eq=False)
+class LateReading:
+    """How an act has the CCM read what the turn has left unread, once for all calls."""
+
+    take: Callable[[], Awaitable[None]] | None = None
+    """None where the CCM is asked in every turn."""
+    is_done: bool = False
+    """Whether all is read."""
+    has_failed: bool = False
+    news: set[str] = field(default_factory=set)
+    """Ids of the rules that it has found."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 @dataclass(frozen=True)
@@ -194,6 +194,7 @@ class TurnRecord:
     """Whether the turn itself is left there too; not where the decision keeps logs in its place."""
     needed: frozenset[str] = frozenset()
     """Ids of artifacts that are relevant whatever x_t asks, where they pass the gate's rules."""
+    reading: LateReading = field(default_factory=LateReading)
     is_written: bool = False
     """Whether CCS_t is in the journal."""
     is_committed: bool = False
@@ -219,6 +220,14 @@ class TurnRecord:
     def number(self) -> int:
         """The number of the turn."""
         return self.entry.state.turn if self.entry else self.start.previous.turn + 1
+
+    @property
+    def unread(self) -> int:
+        """How many messages of the user's no CCM has read, x_t included; 0 if each turn is read."""
+        if self.reading.take is None or self.reading.is_done:
+            return 0
+        inputs = [*(each.input for each in self.start.since.news), self.start.x_t]
+        return sum(each.authority.may_rule for each in inputs)
 
     @property
     def rules(self) -> list[ConstraintPin]:

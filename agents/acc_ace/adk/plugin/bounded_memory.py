@@ -25,6 +25,7 @@ from google.adk.workflow import BaseNode
 from google.genai import types
 
 from acc_ace.adk.act_guard import ActGuard
+from acc_ace.adk.act_reading import is_own
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.model_calls import count_failure, note_request
 from acc_ace.adk.plugin.model_request import can_take, find_cache, put_memory
@@ -216,7 +217,8 @@ class BoundedMemoryPlugin(BasePlugin):
         """Check and record the call, and link an agent called as a tool to its turn."""
         _refuse_without_plugin(tool)
         turn = self._turns.require(tool_context)
-        if is_evidence(tool.name) and tool is not self._search:
+        # What ADK itself brings is known by its code: an app may give a tool any name.
+        if not is_own(tool):
             refused = await self._calls.started(turn.record, tool, tool_args, tool_context)
             if refused is not None:
                 return refused

@@ -1,11 +1,13 @@
 """The steps around an existing agent: before and after its answer."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from google.adk.models import BaseLlm
 from google.adk.workflow import BaseNode
 from google.genai import types
 
+from acc_ace.adk.act_reading import acts_unseen
 from acc_ace.adk.plugin.host_models import HostModels
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence
 from acc_ace.adk.plugin.turn_trigger import turn_events, turn_trigger
@@ -17,6 +19,7 @@ from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.commit import CommitKind, JournalEntry
 from acc_ace.model_settings import Role
 from acc_ace.turn.lifecycle import TurnLifecycle
+from acc_ace.turn.reading import Asked
 from acc_ace.turn.structured_call import load_prompts
 
 MODEL_ROLES: tuple[Role, ...] = ("qualifier", "compressor", "reflector", "curator")
@@ -33,7 +36,7 @@ class TurnMemory:
         root: BaseNode | None = None,
     ) -> None:
         """Raises ConfigError for a model that cannot be used."""
-        self._container = container
+        self._container, self._root = container, root
         self.models = HostModels(container, MODEL_ROLES, models, root)
         digests = load_prompts().digests()
         self.prompt_digests: dict[str, str] = {role: digests[role] for role in MODEL_ROLES}
@@ -52,15 +55,22 @@ class TurnMemory:
         """
         arrived, record = turn_trigger(turn.ctx), turn.record
         state = await self._open(turn, arrived.began if arrived.is_result else arrived.newest)
-        paused = await self._paused(turn)
+        paused, completions = await self._paused(turn), self.models.completions(turn.ctx)
         if paused is not None:
             await self.lifecycle.resume(record, paused)
+            self.lifecycle.can_read(record, completions)
             _note_loop(turn, self._container.settings.limits.tool_result_tokens)
             return {**state, keys.CCS: paused.state.to_state()}
         if arrived.is_result:
             state = await self._open(turn, arrived.newest)
-        await self.lifecycle.prepare(record, self.models.completions(turn.ctx))
+        reason = Asked.UNSEEN if self._acts_unseen(turn) else None
+        await self.lifecycle.prepare(record, completions, reason=reason)
         return state
+
+    def _acts_unseen(self, turn: OpenTurn) -> bool:
+        """Whether the host can act where no callback of the plugin sees it."""
+        agent: Any = self._root or turn.ctx.agent
+        return acts_unseen(getattr(agent, "root_agent", agent), turn.ctx.plugin_manager.plugins)
 
     async def learn(self, turn: OpenTurn) -> None:
         """Reflect and curate, now or later or not at all. Raises ModelError or StoreError."""

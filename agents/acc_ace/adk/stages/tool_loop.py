@@ -20,7 +20,8 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from acc_ace.adk.act_guard import READ_ONLY, ActGuard
+from acc_ace.adk.act_guard import ActGuard
+from acc_ace.adk.act_reading import is_own
 from acc_ace.adk.memory_view import put_changing
 from acc_ace.adk.model_calls import count_failure, count_reply, note_request
 from acc_ace.adk.sessions.json_safe import json_form, json_safe
@@ -231,7 +232,7 @@ class ToolLoop(AgentCalls):
         # kept before a pause: so calls are counted.
         record.tools.started += 1
         if record.tools.started <= self._limits.tool_calls:
-            if tool.name in READ_ONLY:
+            if is_own(tool):
                 return None
             return await self.started(record, tool, args, tool_context)
         return {

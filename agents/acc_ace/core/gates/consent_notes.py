@@ -12,7 +12,7 @@ from acc_ace.core.schemas.commit import (
     NotKept,
     OpenQuestion,
 )
-from acc_ace.core.schemas.user_words import Unkept, WhyUnkept
+from acc_ace.core.schemas.user_words import Late, Unkept, WhyUnkept
 from acc_ace.core.text.normalize import language_of, one_line, same_wording
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.tokens import clip_tokens
@@ -145,9 +145,15 @@ _PART = {
     "en": "Nothing was changed: a consent is a message of its own, and for one change.",
     "ja": "何も変更していません。同意は 1 件ずつ、それだけのメッセージで送ってください。",
 }
-_LATE = {
-    "en": "Also from your earlier message that got no answer:",
-    "ja": "回答のなかった前のメッセージからの分も含みます：",
+_LATE: Final[dict[Language, dict[Late, str]]] = {
+    "en": {
+        Late.UNANSWERED: "Also from your earlier message that got no answer:",
+        Late.UNREAD: "From an earlier message of yours, read now:",
+    },
+    "ja": {
+        Late.UNANSWERED: "回答のなかった前のメッセージからの分も含みます：",
+        Late.UNREAD: "以前のメッセージから（今読み取りました）：",
+    },
 }
 _MORE_UNKEPT = {
     "en": "… and {more} more sentences were not kept as rules",
@@ -194,7 +200,7 @@ def consent_notes(
     What is only `listed` at /rules is said once, with the reason.
     """
     language = language_of(text)
-    lines = [_LATE[language]] if rules.heard_late else []
+    lines = [_LATE[language][rules.heard_late]] if rules.heard_late else []
     lines += [*_changes(rules, language), *_added(rules, language), *_settled(rules, language)]
     unkept = [each for each in rules.unkept if each not in listed] if is_said else rules.unkept
     lines += [_unkept(each, rules, language) for each in unkept[:_MOST_LISTED]]

@@ -31,7 +31,7 @@ from acc_ace.core.schemas.commit import (
     ToolCheck,
 )
 from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.schemas.user_words import Loosening, Unkept, UserWords, WhyUnkept
+from acc_ace.core.schemas.user_words import Late, Loosening, Unkept, UserWords, WhyUnkept
 from acc_ace.core.text.normalize import has_words, one_line, same_wording
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 
@@ -100,8 +100,8 @@ class ConstraintSet:
     """Whether some of x_t answers an open question, which settles nothing."""
     is_command: bool = False
     """Whether x_t as a whole is a command or a consent, so that proposals are ignored."""
-    heard_late: bool = False
-    """Whether some of this was said in a message that got no answer."""
+    heard_late: Late | None = None
+    """Set where this was said in an earlier turn."""
     agreed_goal: OpenQuestion | None = None
     """The question about the goal that x_t accepts."""
 
@@ -251,11 +251,10 @@ def rule_2_constraints_survive(
     if not turn_input.authority.may_rule:
         return rules
     rules.settle_tentative()
-    if words.before is not None:
-        _take_words(rules, words.before, turn_input.authority, budget=budget)
-        rules.heard_late = bool(rules.added or rules.asked_now() or rules.unkept)
     # Beside text of others, or in one of several parts, nothing is a command.
-    command = None if turn_input.attachments else _command(rules, turn_input.text, words)
+    asked = len(rules.asked_now())
+    is_free = bool(turn_input.attachments) or words.late is not None
+    command = None if is_free else _command(rules, turn_input.text, words)
     rules.is_command = command is not None
     before = deepcopy(rules) if command else rules
     match command:
@@ -274,6 +273,8 @@ def rule_2_constraints_survive(
             if not rules.is_bare_reply:
                 # A bare yes is no rule, whatever the CCM makes of it.
                 _take_words(rules, words, turn_input.authority, budget=budget)
+    if rules.added or rules.unkept or len(rules.asked_now()) > asked:
+        rules.heard_late = words.late
     if command and rules.added and not rules.shrinks and rules.tokens > budget:
         before.unkept.append(Unkept(rules.added[-1].text, WhyUnkept.NO_ROOM))
         return before

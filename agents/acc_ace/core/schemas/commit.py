@@ -405,6 +405,11 @@ class JournalEntry(FrozenValue):
     invocation_id: str
     created_at: datetime
     warnings: list[str] = Field(default_factory=list)
+    why_asked: str = Field(
+        default="",
+        exclude_if=not_,
+        description="Why the CCM was asked in this turn; empty where code carried the state on.",
+    )
     follows: int | None = Field(
         default=None,
         exclude_if=lambda value: value is None,

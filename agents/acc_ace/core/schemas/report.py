@@ -195,6 +195,10 @@ class TurnReport(Value):
     saved: dict[str, str] = Field(
         default_factory=dict, description="Stages that asked no model, each with the reason."
     )
+    why_asked: str = Field(
+        default="",
+        description="Why the Compressor's model was asked; empty where code carried the state on.",
+    )
     learning: ReportedLearning = ReportedLearning()
     cost: TurnCost | None = Field(
         default=None, description="Money; null for a turn that is reported again."

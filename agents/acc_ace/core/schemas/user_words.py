@@ -53,6 +53,13 @@ class Unkept(NamedTuple):
     rule_id: str | None = None
 
 
+class Late(StrEnum):
+    """Why words are read in a later turn than that in which they were said."""
+
+    UNANSWERED = "unanswered"
+    UNREAD = "unread"
+
+
 class UserWords(NamedTuple):
     """x_t as it was read for the gate."""
 
@@ -81,5 +88,5 @@ class UserWords(NamedTuple):
     """Whether it only says yes or no, and not to what: it settles and states nothing."""
     is_part_consent: bool = False
     """Whether some of it is an answer to an open question, which settles nothing."""
-    before: "UserWords | None" = None
-    """The same of the user's messages before x_t that got no answer, if there are any."""
+    late: Late | None = None
+    """Said in an earlier turn: it is no command and no consent any more."""

@@ -15,6 +15,7 @@ from google.adk.tools.base_tool import BaseTool
 from google.adk.tools.tool_confirmation import ToolConfirmation
 from google.adk.tools.tool_context import ToolContext
 
+from acc_ace.adk.act_reading import is_own
 from acc_ace.adk.sessions.json_safe import json_form
 from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import GuardMode
@@ -48,6 +49,12 @@ _RULE: Final = "acc_ace_rule"
 _SAYS: Final = "acc_ace_says"
 """Key of its words."""
 
+_KNOWN: Final = "acc_ace_known"
+"""Key of the rules that were in force when it was asked: the answer covers no later one."""
+
+_UNREAD: Final = "unread"
+"""In place of a rule: the user's words that no compressor has read."""
+
 _CALL_TOKENS: Final = 2_000
 """Tokens of a call that the judging model is shown; a longer one is cut."""
 
@@ -74,9 +81,11 @@ class ToolGuard:
         """The result to give in place of running the tool; None when it may run."""
         act = Act(ActCall(tool.name, args), self._declared(tool), self._container.local_now())
         if context.tool_confirmation is not None:
-            return self._answered(act, context, record, context.tool_confirmation)
+            return await self._answered(act, context, record, context.tool_confirmation)
         call_id, is_on = context.function_call_id or "", self._mode != "off"
         breach = await self.find(act, record.rules, record, call_id) if is_on else None
+        if breach is None and is_on and record.unread and self.acts(tool):
+            breach = Breach(_UNREAD, _unread_words(record))
         if breach is None:
             return None
         if self._mode == "block" or _runs_as_tool(context):
@@ -84,9 +93,14 @@ class ToolGuard:
             return {"error": f"{tool.name} was not run: {_broken(breach)}"}
         # ADK would ask the model again, which would call the tool once more.
         context.actions.skip_summarization = True
-        payload = {_RULE: breach.rule_id, _SAYS: breach.rule}
+        rules = [pin.id for pin in record.rules]
+        payload = {_RULE: breach.rule_id, _SAYS: breach.rule, _KNOWN: rules}
         context.request_confirmation(hint=_question(act.call, breach), payload=payload)
         return {"status": f"{tool.name} waits for confirmation: {_broken(breach)}"}
+
+    def acts(self, tool: BaseTool) -> bool:
+        """Whether a call may act: what is not known to be ours, or only to read, does."""
+        return not is_own(tool) and not self._declared(tool).reads
 
     def describe(
         self, pins: Sequence[ConstraintPin], tools: Sequence[BaseTool]
@@ -95,15 +109,21 @@ class ToolGuard:
         all_ = [self._declared(tool) for tool in tools]
         return {pin.id: checks for pin in pins if (checks := describe(pin, all_))}
 
-    def _answered(
+    async def _answered(
         self, act: "Act", context: ToolContext, record: TurnRecord, answer: ToolConfirmation
     ) -> dict[str, Any] | None:
         """Apply a person's answer; an answer to the tool's own question is left to the tool."""
         call_id, hits = context.function_call_id or "", _decided(act, record.rules)
         broken = [pin for pin, result in hits if result.ruling is CallRuling.CONFLICT]
-        if question := _question_of(context):
+        question = _question_of(context)
+        if answer.confirmed and self._mode != "off":
+            later = await self._later(act, question, record, call_id)
+            if later is not None:
+                _note(record, call_id, act.call, later, GuardVerdict.BLOCKED)
+                return {"error": _AGAIN.format(tool=act.call.tool, broken=_broken(later))}
+        if question:
             # A "no" holds even if the rule has been lifted meanwhile.
-            breach = Breach(*question, by=GuardJudge.PERSON)
+            breach = Breach(question.rule_id, question.says, by=GuardJudge.PERSON)
         elif self._mode != "off" and broken:
             breach = Breach(broken[0].id, broken[0].text, by=GuardJudge.PERSON)
         else:
@@ -113,6 +133,21 @@ class ToolGuard:
             return None
         _note(record, call_id, act.call, breach, GuardVerdict.REFUSED)
         return {"error": f"{act.call.tool} was not run: the user refused it; {_broken(breach)}"}
+
+    async def _later(
+        self, act: "Act", question: "ActQuestion | None", record: TurnRecord, call_id: str
+    ) -> Breach | None:
+        """What the person could not know of when they said yes: a later rule, or unread words."""
+        before, news = question.before if question else None, record.reading.news
+        later = [
+            pin
+            for pin in record.rules
+            if (pin.id in news if before is None else pin.id not in before)
+        ]
+        breach = await self.find(act, later, record, call_id) if later else None
+        if breach is None and record.unread and (question is None or question.rule_id != _UNREAD):
+            return Breach(_UNREAD, _unread_words(record))
+        return breach
 
     async def find(
         self, act: "Act", pins: Sequence[ConstraintPin], record: TurnRecord, call_id: str = ""
@@ -221,15 +256,41 @@ def _worst(results: Sequence[Ruled]) -> Breach | None:
     return None
 
 
-def _question_of(context: ToolContext) -> tuple[str, str] | None:
-    """The rule that the guard asked about before this answer, and its words, from ADK's events."""
+class ActQuestion(NamedTuple):
+    """What the guard asked a person about."""
+
+    rule_id: str
+    says: str
+    before: frozenset[str] | None
+    """The rules then in force; None where an older version asked."""
+
+
+def _question_of(context: ToolContext) -> ActQuestion | None:
+    """What the guard asked about before this answer, from ADK's events."""
     call_id = context.function_call_id or ""
     for event in reversed(context.session.events):
         request = event.actions.requested_tool_confirmations.get(call_id)
         if request is not None and isinstance(request.payload, dict):
-            rule_id = request.payload.get(_RULE)
-            return None if rule_id is None else (rule_id, str(request.payload.get(_SAYS, "")))
+            rule_id, names = request.payload.get(_RULE), request.payload.get(_KNOWN)
+            if rule_id is None:
+                return None
+            ids = frozenset(map(str, names)) if isinstance(names, list) else None
+            return ActQuestion(rule_id, str(request.payload.get(_SAYS, "")), ids)
     return None
+
+
+def _unread_words(record: TurnRecord) -> str:
+    """What was said and not read, the newest last."""
+    inputs = [*(each.input for each in record.start.since.news), record.start.x_t]
+    words = " … ".join(each.text for each in inputs if each.authority.may_rule)
+    return clip_tokens(words, _UNREAD_TOKENS)
+
+
+_UNREAD_TOKENS: Final = 120
+_AGAIN: Final = (
+    "{tool} was not run: {broken}. The confirmation was given before this was known; call the tool "
+    "again to ask for another one"
+)
 
 
 def _runs_as_tool(context: ToolContext) -> bool:
@@ -266,11 +327,27 @@ def _question(call: ActCall, breach: Breach) -> str:
 def _name(breach: Breach, reader: str) -> str:
     """What it is that a call may break: a rule, what waits, or what was not kept."""
     kind = breach.rule_id[:1] if breach.rule_id.startswith("q") else "c" if breach.rule_id else ""
+    kind = _UNREAD if breach.rule_id == _UNREAD else kind
     return _NAMES[reader][kind].format(id=breach.rule_id)
 
 
 _NAMES: Final = {
-    "en": {"c": "Your rule {id}", "q": "What waits for you ({id})", "": "Your unkept sentence"},
-    "ja": {"c": "ルール{id}", "q": "同意待ちの{id}", "": "ルールにしていないお言葉"},
-    "model": {"c": "the user's rule {id}", "q": "what waits ({id})", "": "an unkept sentence"},
+    "en": {
+        "c": "Your rule {id}",
+        "q": "What waits for you ({id})",
+        "": "Your unkept sentence",
+        _UNREAD: "What you said, and no compressor could read,",
+    },
+    "ja": {
+        "c": "ルール{id}",
+        "q": "同意待ちの{id}",
+        "": "ルールにしていないお言葉",
+        _UNREAD: "まだ読み取れていないお言葉",
+    },
+    "model": {
+        "c": "the user's rule {id}",
+        "q": "what waits ({id})",
+        "": "an unkept sentence",
+        _UNREAD: "what the user said and no compressor has read",
+    },
 }

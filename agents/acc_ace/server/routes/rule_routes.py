@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from acc_ace.adk.turn_report import reported_constraints, reported_questions
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState, NotKept, RuleScope
 from acc_ace.core.schemas.report import ReportedConstraint, ReportedQuestion
 from acc_ace.server.problems import documented
@@ -26,15 +27,19 @@ class Rules(BaseModel):
     not_kept: list[NotKept] = Field(
         description="What may be a rule and is none: the compressor is not believed; newest last."
     )
+    unread_turns: int = Field(
+        description="Messages that no compressor has read yet; they stand verbatim in each request."
+    )
 
     @classmethod
-    async def of(cls, context: ServerContext, state: CommittedState) -> Self:
+    async def of(cls, context: ServerContext, key: SessionKey, state: CommittedState) -> Self:
         """The public view of a state's rules."""
         checks = await context.conversation.checks(state.pins)
         return cls(
             constraints=reported_constraints(state.pins, checks),
             questions=reported_questions(state),
             not_kept=state.not_kept,
+            unread_turns=await context.conversation.rules.unread(key, state),
         )
 
 
@@ -80,7 +85,7 @@ async def list_rules(context: Context, key: Key) -> Rules:
 
     A new session has the rules of its user.
     """
-    return await Rules.of(context, await context.conversation.rules.state(key))
+    return await Rules.of(context, key, await context.conversation.rules.state(key))
 
 
 @router.post(
@@ -146,4 +151,4 @@ async def answer_question(
     """
     yes = body.answer == "yes"
     rules = context.conversation.rules
-    return await Rules.of(context, await rules.answer(key, id.lower(), yes=yes))
+    return await Rules.of(context, key, await rules.answer(key, id.lower(), yes=yes))

@@ -75,6 +75,9 @@ class Version(BaseModel):
     ccs: CompressedCognitiveState
     diff: CcsDiff
     warnings: list[str]
+    why_asked: str = Field(
+        description="Why the Compressor's model was asked; empty where code carried the state on."
+    )
 
     @classmethod
     def of(cls, entry: JournalEntry) -> Self:
@@ -87,6 +90,7 @@ class Version(BaseModel):
             ccs=entry.state.ccs,
             diff=entry.diff,
             warnings=entry.warnings,
+            why_asked=entry.why_asked,
         )
 
 

@@ -10,8 +10,8 @@ export const Rules = ({ base, rules, reload }) => html`
   <${Questions} ...${{ base, rules, reload }} />
   <div class="row"><span class="muted small">${t("In force now")}</span>
     <span class="grow"></span><${Raw} path=${`${base}/rules`} /></div>
-  <${Loaded} of=${rules}>${({ constraints, not_kept: notKept = [] }) => html`
-    ${!constraints.length && html`<${Empty}>${t("No rules are in force.")}</${Empty}>`}
+  <${Loaded} of=${rules}>${({ constraints, not_kept: notKept = [], unread_turns: unread }) => html`
+    ${unread > 0 && t("{unread} messages not yet read for rules", { unread })} ${!constraints.length && html`<${Empty}>${t("No rules are in force.")}</${Empty}>`}
     <ul class="cards">${constraints.map((rule) => html`
       <${Rule} key=${rule.id} ...${rule} base=${base} reload=${reload} />`)}</ul>
     <${NewRule} base=${base} reload=${reload} />

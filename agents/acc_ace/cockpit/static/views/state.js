@@ -38,7 +38,7 @@ export function State({ base, head, turn, last, turns, reload }) {
     <div class="row muted small">
       ${shown && html`
         <span>${t("turn {turn}", { turn: shown.turn })}</span><${Tag}>${t(shown.kind)}</${Tag}>
-        <time>${when(shown.created_at)}</time>
+        <time>${when(shown.created_at)}</time>${shown.why_asked && ` ${t("model asked")}: ${t(shown.why_asked)}`}
         ${version === newest && html`<span>${number(head.data.tokens)} ${t("tokens")}</span>`}
       `}
       <span class="grow"></span>

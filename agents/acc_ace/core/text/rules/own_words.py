@@ -8,6 +8,7 @@ speaker's own: an unmarked paste cannot be told from it, which is why own words 
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from acc_ace.core.schemas.user_words import OwnQuote
@@ -84,16 +85,27 @@ class OwnWords(NamedTuple):
         quotes = (self._find_one(part) or self._reworded(part) for part in parts)
         return list(dict.fromkeys(own for own in quotes if own))
 
-    def numbered(self) -> str:
+    def numbered(self, first: int = 1) -> str:
         """The message with the number of each own sentence in front: '⟦2⟧'."""
         pieces, at = list[str](), 0
-        for number, sentence in enumerate(self.sentences, start=1):
+        for number, sentence in enumerate(self.sentences, start=first):
             start = self.message.find(sentence.text, at)
             if start < 0:
                 continue
             pieces += [self.message[at:start], f"⟦{number}⟧", sentence.text]
             at = start + len(sentence.text)
         return "".join([*pieces, self.message[at:]])
+
+    def with_others(self, others: Sequence["OwnWords"]) -> "OwnWords":
+        """Several messages of one speaker as one, numbered on from this one."""
+        if not others:
+            return self
+        lines, sentences, messages = zip(self, *others, strict=True)
+        return OwnWords(
+            tuple(chain.from_iterable(lines)),
+            tuple(chain.from_iterable(sentences)),
+            "\n\n".join(messages),
+        )
 
     def about(self, words: str) -> str:
         """The one sentence of the speaker's own that the words, or some of them, are of, or ''."""

@@ -58,20 +58,29 @@ class Trust(StrEnum):
     """It said nothing of rules, or nothing that can be used: the reader decides alone."""
 
 
-def read_proposals(text: str, *, x_t: TurnInput, inputs: Mapping[str, object]) -> CompressorReply:
+def numbered_words(messages: Sequence[TurnInput]) -> list[OwnWords]:
+    """The own words of each message; whoever may set no rule has none."""
+    return [own_words(each.text if each.authority.may_rule else "") for each in messages]
+
+
+def read_proposals(
+    text: str, *, x_t: TurnInput, inputs: Mapping[str, object], late: Sequence[TurnInput] = ()
+) -> CompressorReply:
     """The CCM's reply; proposals that mean words of x_t but do not point at them are unreadable.
 
-    A quote of something else in the `inputs` is left to the gate, as is one of nothing at all: the
-    user has not said it. Raises ModelOutputError.
+    `late` are the user's messages before x_t that it reads too, numbered on from x_t. A quote of
+    something else in the `inputs` is left to the gate, as is one of nothing at all: the user has
+    not said it. Raises ModelOutputError.
     """
     reply = read_reply(CompressorReply, text)
-    if not reply.rule_changes or not x_t.authority.may_rule:
+    said, *earlier = numbered_words([x_t, *late])
+    own = said.with_others(earlier)
+    if not reply.rule_changes or not own.sentences:
         return reply
-    own = own_words(x_t.text)
     others = [value for name, value in inputs.items() if name != "current_input"]
     attached = [each.text for each in x_t.attachments]
     shown = same_wording(json.dumps([others, attached], ensure_ascii=False, default=str))
-    wording = same_wording(x_t.text)
+    wording = same_wording(own.message)
     changes, entries = list[RuleChange](), list[str]()
     for change in reply.rule_changes:
         quote = same_wording(change.quote)
@@ -86,13 +95,51 @@ def read_proposals(text: str, *, x_t: TurnInput, inputs: Mapping[str, object]) -
     return reply.model_copy(update={"rule_changes": changes, "unreadable": unreadable})
 
 
+def shared_out(
+    reply: CompressorReply, x_t: TurnInput, late: Sequence[TurnInput]
+) -> list[CompressorReply]:
+    """The reply as one to each message alone: x_t's first, then those of `late`.
+
+    What it points at by a quote alone belongs to the first message that says it.
+    """
+    if not late:
+        return [reply]
+    owns = numbered_words([x_t, *late])
+    spoken = [*range(1, len(owns)), 0]
+    changes: list[list[RuleChange]] = [[] for _ in owns]
+    for change in reply.rule_changes or ():
+        at, number = _message_of(change.number, owns)
+        if not number:
+            at = next((each for each in spoken if owns[each].find_all(change.quote)), 0)
+        changes[at].append(change.model_copy(update={"sentence": number}))
+    entries: list[list[str]] = [[] for _ in owns]
+    for entry in reply.unreadable:
+        entries[next((each for each in spoken if owns[each].about(entry)), 0)].append(entry)
+    is_silent = reply.rule_changes is None
+    return [
+        reply.model_copy(
+            update={"rule_changes": None if is_silent else own, "unreadable": unreadable}
+        )
+        for own, unreadable in zip(changes, entries, strict=True)
+    ]
+
+
+def _message_of(number: int | None, owns: Sequence[OwnWords]) -> tuple[int, int | None]:
+    """Which message a sentence's number is of, and its number there; None for no sentence."""
+    left = number or 0
+    for at, own in enumerate(owns):
+        if 0 < left <= len(own.sentences):
+            return at, left
+        left -= len(own.sentences)
+    return 0, None
+
+
 def read_user_words(
     x_t: TurnInput,
     reply: CompressorReply | None,
     pins: Sequence[ConstraintPin],
     *,
     trust: Trust = Trust.BELIEVED,
-    unanswered: Sequence[str] = (),
     questions: Sequence[OpenQuestion] = (),
     has_goal: bool = True,
 ) -> UserWords:
@@ -110,19 +157,7 @@ def read_user_words(
     words = _Notes(own, pins, trust).read(_proposals(reply, own, pins), unreadable)
     if words.goal is None and trust is Trust.ABSENT and not has_goal:
         words = words._replace(goal=goal_in(x_t.text))
-    words = _with_consent(words, x_t.text, pins, questions)
-    return words._replace(before=_read_before(unanswered, pins)) if unanswered else words
-
-
-def _read_before(texts: Sequence[str], pins: Sequence[ConstraintPin]) -> UserWords:
-    """What messages that got no answer say; no CCM sees them, so the reader decides alone."""
-    read = [_Notes(own_words(text), pins, Trust.ABSENT).read((), ()) for text in texts]
-    return UserWords(
-        against,
-        binding=tuple(quote for each in read for quote in (*each.rules, *each.binding)),
-        loosening=tuple(waits for each in read for waits in each.loosening),
-        unkept=tuple(words for each in read for words in each.unkept),
-    )
+    return _with_consent(words, x_t.text, pins, questions)
 
 
 def _with_consent(

@@ -1,0 +1,261 @@
+"""Whether a CCM is asked in a turn, and why; which words of the user's it then reads.
+
+With `ACC_ACE_COMPRESS=adaptive` code carries the state on where nothing asks for a CCM, and what
+the user said stands in the tail until one has read it. No guarded act and no forgetting before
+that: the rule of each reason is in docs/adr/0029-when-a-compressor-is-asked.md.
+"""
+
+from collections.abc import Collection, Iterator
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from acc_ace.core.gates.commands import is_acknowledgement, parse_command
+from acc_ace.core.gates.commit_gate import KEPT_MARK, GateResult, commit
+from acc_ace.core.gates.consent_notes import invites_reply
+from acc_ace.core.gates.references import Evidence
+from acc_ace.core.schemas.commit import CcsDiff, CommittedState, CompressorReply
+from acc_ace.core.schemas.interaction import Interaction, Outcome, TurnInput
+from acc_ace.core.schemas.limits import Limits
+from acc_ace.core.schemas.user_words import Late, UserWords
+from acc_ace.core.text.normalize import same_wording
+from acc_ace.core.text.rules.contradiction import against
+from acc_ace.core.text.rules.mentions import names_a_rule, readings, seems_to_loosen, states_goal
+from acc_ace.core.text.rules.own_words import own_words
+from acc_ace.core.text.rules.reader import knows
+from acc_ace.core.text.rules.reading import Trust, read_user_words, shared_out
+from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.memory.tail import NOTHING_READ, SinceReading, tail_of
+from acc_ace.turn.turn_record import TurnStart
+
+
+class Asked(StrEnum):
+    """Why a CCM is asked in a turn."""
+
+    EVERY = "every turn"
+    """As ACC_ACE_COMPRESS says, or a caller that acts itself."""
+    UNSEEN = "an app that acts where no guard sees it"
+    ACT = "an act"
+    FAILED = "the last reading failed"
+    QUESTION = "a question is open"
+    COMMAND = "a command"
+    TURNS = "the sixth turn"
+    FULL = "the tail is full"
+    LONG = "a long message, result or attachment"
+    LOST = "a call of unknown outcome"
+    LANGUAGE = "a language that the reader does not know"
+    READER = "words that may be a rule or the goal"
+
+
+ALWAYS: Final = (Asked.EVERY, Asked.UNSEEN)
+MOST_UNREAD: Final = 5
+"""Turns that may pass before the CCM is asked, which is the sixth then."""
+
+
+def unread(since: SinceReading) -> tuple[Interaction, ...]:
+    """The exchanges before x_t with words of the user's that no CCM has read."""
+    return tuple(each for each in since.news if each.input.authority.may_rule)
+
+
+def late_messages(start: TurnStart) -> tuple[Interaction, ...]:
+    """The messages before x_t that a CCM reads with it; what failed and is said again is x_t.
+
+    A command of a turn that was committed has been obeyed, and is not read again.
+    """
+    return tuple(
+        each
+        for each in unread(start.since)
+        if (
+            each.input.text != start.x_t.text
+            if each.outcome is Outcome.FAILED
+            else parse_command(each.input.text) is None
+        )
+    )
+
+
+def is_acknowledged(start: TurnStart) -> bool:
+    """Whether x_t only thanks or confirms, and nothing waits that it could answer."""
+    last, x_t = start.previous_turn, start.x_t
+    return (
+        is_acknowledgement(x_t.text)
+        and x_t.authority.may_rule
+        and not x_t.attachments
+        and not start.previous.questions
+        and not any(each.decision is None for each in late_messages(start))
+        and not start.lost
+        and last is not None
+        and last.decision is not None
+        and not invites_reply(last.decision.final_answer)
+    )
+
+
+def why_read(start: TurnStart, limits: Limits, reason: Asked | None) -> Asked | None:
+    """Why the CCM is asked before this turn is answered; None where code carries the state on.
+
+    `reason` is one that is known without looking at the words.
+    """
+    if reason is Asked.ACT or (reason in ALWAYS and not is_acknowledged(start)):
+        return reason
+    return None if reason in ALWAYS else next(_reasons(start, limits), None)
+
+
+def _reasons(start: TurnStart, limits: Limits) -> Iterator[Asked]:
+    x_t, previous, since = start.x_t, start.previous, start.since
+    late = late_messages(start)
+    if previous.ccs.uncertainty_signal.startswith(KEPT_MARK):
+        yield Asked.FAILED
+    if previous.questions:
+        yield Asked.QUESTION
+    if x_t.authority.may_rule and parse_command(x_t.text) is not None:
+        yield Asked.COMMAND
+    if len(since.news) >= MOST_UNREAD:
+        yield Asked.TURNS
+    if start.lost:
+        yield Asked.LOST
+    results = [result for each in since.exchanges for result in each.tool_results]
+    inputs = [x_t, *(each.input for each in since.news)]
+    if (
+        any(_tokens(each) > limits.tail_tokens // 2 for each in inputs)
+        or sum(estimate_tokens(each.result) for each in results) > limits.artifact_tokens
+        or any(each.input.attachments for each in since.news)
+    ):
+        yield Asked.LONG
+    if tail_of(since, start.key, previous.pins, limits.tail_tokens, is_read=False).is_full:
+        yield Asked.FULL
+    texts = [each.input.text for each in late] + ([x_t.text] if x_t.authority.may_rule else [])
+    if not all(map(knows, texts)):
+        yield Asked.LANGUAGE
+    has_goal = bool(previous.ccs.goal_orientation)
+    if any(_may_rule(text, has_goal=has_goal) for text in texts):
+        yield Asked.READER
+
+
+def _tokens(message: TurnInput) -> int:
+    texts = [message.text, *(each.text for each in message.attachments)]
+    return sum(map(estimate_tokens, texts))
+
+
+def _may_rule(text: str, *, has_goal: bool) -> bool:
+    """Whether the trained reader suspects a rule, the end of one, or the first goal."""
+    own = own_words(text)
+    return bool(own.labelled_rules() or own.labelled_goal()) or any(
+        reading.is_suspect
+        or (seems_to_loosen(sentence, reading) and names_a_rule(sentence))
+        or (not has_goal and states_goal(reading))
+        for sentence, reading in readings(own)
+    )
+
+
+def read_to(start: TurnStart, *, is_read: bool) -> str:
+    """The turn whose words a CCM has read last, after this one."""
+    if is_read:
+        return start.evidence_id
+    if start.since.last:
+        return start.since.last[0].invocation_id
+    return start.previous.read_to or NOTHING_READ
+
+
+def carried_on(start: TurnStart, evidence: Evidence, limits: Limits) -> GateResult:
+    """CCS_{t-1} as CCS_t with this turn's quotations, through the gate like any reply."""
+    previous, words = start.before, UserWords(against)
+    # Thanks need no quotations; those of the turn before stay.
+    content = previous.ccs if is_acknowledged(start) else CompressorReply().onto(previous.ccs)
+    return commit(previous, content, start.x_t, words, evidence=evidence, limits=limits)
+
+
+class CcmReading(NamedTuple):
+    """What a CCM made of x_t and of the messages before it that it read too."""
+
+    reply: CompressorReply | None
+    trust: Trust
+    lifted: Collection[str] = ()
+    """Rules that were lifted since the last reading: older words set them no more."""
+
+
+def gated(start: TurnStart, evidence: Evidence, reading: CcmReading, limits: Limits) -> GateResult:
+    """CCS_t, each message through the gate in the order said, as if it had been read in its turn.
+
+    Where the CCM failed, the reader alone hears x_t and what got no answer since the last commit.
+    """
+    previous, reply, x_t = start.before, reading.reply, start.x_t
+    late = late_messages(start)
+    if reply is None:
+        late = tuple(each for each in late if each.turn > previous.turn)
+    inputs = [each.input for each in late]
+    parts = shared_out(reply, x_t, inputs) if reply else [None] * (len(late) + 1)
+    own, *earlier = parts
+    state, results = previous, list[GateResult]()
+    for message, its in zip(late, earlier, strict=True):
+        results.append(_heard(state, message, its, reading, limits))
+        state = _with_rules(previous, results[-1].state)
+    words = read_user_words(
+        x_t,
+        own,
+        state.pins,
+        trust=reading.trust,
+        questions=state.questions,
+        has_goal=bool(state.ccs.goal_orientation),
+    )
+    proposal = reply.onto(state.ccs) if reply else None
+    results.append(commit(state, proposal, x_t, words, evidence=evidence, limits=limits))
+    return results[-1] if len(results) == 1 else _together(previous, results)
+
+
+def _heard(
+    state: CommittedState,
+    message: Interaction,
+    reply: CompressorReply | None,
+    reading: CcmReading,
+    limits: Limits,
+) -> GateResult:
+    """A message of an earlier turn, through the gate; it settles no question."""
+    is_failed = message.outcome is Outcome.FAILED
+    words = read_user_words(
+        message.input,
+        reply,
+        state.pins,
+        trust=reading.trust,
+        has_goal=bool(state.ccs.goal_orientation),
+    )
+    lifted = {*map(same_wording, reading.lifted)}
+    said_of = Late.UNANSWERED if is_failed else Late.UNREAD
+    binding = tuple(each for each in words.binding if same_wording(each.text) not in lifted)
+    rules = tuple(each for each in words.rules if same_wording(each.text) not in lifted)
+    late = words._replace(late=said_of, binding=binding, rules=rules)
+    return commit(state, state.ccs, message.input, late, limits=limits)
+
+
+def _with_rules(previous: CommittedState, heard: CommittedState) -> CommittedState:
+    """What was heard of rules and goal, with the content and the numbers of CCS_{t-1}."""
+    ruled = {name: getattr(heard.ccs, name) for name in ("constraints", "goal_orientation")}
+    content = previous.ccs.model_copy(update=ruled)
+    numbers = {"version": previous.version, "turn": previous.turn, "ccs": content}
+    return heard.model_copy(update=numbers)
+
+
+def _together(previous: CommittedState, results: list[GateResult]) -> GateResult:
+    """One result of all messages."""
+    last = results[-1]
+    diffs = [each.diff for each in results]
+    of_rules = [each for diff in diffs[:-1] for each in diff.repairs if each.field == _RULES]
+    diff = CcsDiff.between(
+        previous,
+        last.state,
+        added=[pin for diff in diffs for pin in diff.constraints_added],
+        released=[gone for diff in diffs for gone in diff.constraints_released],
+        repairs=[*of_rules, *last.diff.repairs],
+    )
+
+    def each(name: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(line for each in results for line in getattr(each, name)))
+
+    return GateResult(
+        last.state, diff, each("warnings"), last.kept, notes=each("notes"), unkept=each("unkept")
+    )
+
+
+_RULES: Final = "constraints"
+
+
+def messages(start: TurnStart) -> list[TurnInput]:
+    """What a CCM reads: x_t first, as its sentences are numbered first."""
+    return [start.x_t, *(each.input for each in late_messages(start))]
