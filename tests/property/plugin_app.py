@@ -86,8 +86,8 @@ class Plan:
         return f"It is {self.word}-said{self.said}."
 
 
-PLAN: ContextVar[Plan] = ContextVar("plan")
-"""Of the run that the current task drives."""
+PLAN: ContextVar[Plan] = ContextVar("plan", default=Plan("nobodys", []))  # noqa: B039 - what it sees is nobody's
+"""Of the run that the current task drives; nobody's where a process closes what a client left."""
 
 
 class PlannedLlm(BaseLlm):
