@@ -363,11 +363,14 @@ SAID_OF_OTHERS = st.sampled_from(
         "yes q-0003", "no q-0001", "/rule Never call.", "Update rule 1 to allow 10.0.0.0/8",
         "Drop constraint 1", "Remove C-0001", "Remove C-0002.", "don't lift c-0002",
         "Should I lift the restart rule?", "lift the restart rule tomorrow", "yes, restart db-01",
-        "The restart ban is over.", "You may restart db-01 during business hours.", LIFT, ASKED,
+        "The restart ban is over.", "You may restart db-01 during business hours.", ASKED,
         "Restart db-01 during business hours.", f"> yes, lift c-0001\n{ASKED}",
     ]
 )  # fmt: skip
-"""Whatever may be said without lifting or altering the rules c-0001 and c-0002."""
+"""Whatever may be said without lifting or altering the rules c-0001 and c-0002.
+
+LIFT is not among it: where its rule is asked about, it names that rule and is a consent.
+"""
 
 
 @given(st.lists(st.tuples(SAID_OF_OTHERS, PROPOSAL), max_size=8), st.data())
