@@ -17,11 +17,11 @@ _PATIENCE_S = (15.0, 30.0, 60.0)
 
 MESSAGES: Final = (
     "The checkout service on db-01 is slow. Never restart db-01 during business hours.",
-    "Calculate 17 * 23.",
+    "Which service is slow?",
 )
 
 
-ANSWERS: Final = ("no c-0001", "391")
+ANSWERS: Final = ("no c-0001", "In memory about this:")
 """What only the answers to MESSAGES show."""
 
 

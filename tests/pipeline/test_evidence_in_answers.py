@@ -70,6 +70,7 @@ async def test_the_embedded_model_quotes_what_was_said_turns_ago_and_the_newest_
     assert wrong not in before
 
 
+@needs("embedded")
 async def test_what_was_said_in_other_words_is_quoted_as_what_was_said_last() -> None:
     said = ["Hi, I'm Aiko and I run the payments team.", "The printer is broken.", "It rains."]
     head, *quoted = (await answer(said, "what's my name?")).splitlines()

@@ -236,4 +236,4 @@ def test_adk_runs_the_survivor_who_tells_about_its_newest_run(
         timeout=90,
         check=False,
     )
-    assert "- In tick 1 of episode 1 I chose to " in ended.stdout, ended.stderr
+    assert '- "In tick 1 of episode 1 I chose to ' in ended.stdout, ended.stderr
