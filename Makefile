@@ -26,10 +26,11 @@ test: lint ## Lint, type-check and run the tests, but for those of test-soak
 	$(PY) -m pytest -q -n auto --dist loadfile -m 'not soak' $(ARGS)
 
 # Four at a time, and the tests of a file apart: they wait for processes, servers and timeouts more
-# than they compute. Those with examples are run again, with twenty times as many.
+# than they compute. Those with examples are run again, with twenty times as many. Some compute for
+# minutes, more of them where processors are few or slow: hence the longer limit.
 test-soak: $(STAMP) ## Run the tests that wait, kill or repeat many times
 	$(PY) -m pytest -q -n 4 --dist worksteal --hypothesis-profile soak \
-	  -m 'soak or hypothesis' $(ARGS)
+	  -o faulthandler_timeout=900 -m 'soak or hypothesis' $(ARGS)
 
 lint: $(STAMP) ## Lint and type-check
 	$(PY) -m ruff check .

@@ -1,6 +1,6 @@
 """Is a run the same in every process, to the last byte of its snapshots?
 
-    python -m bench.survivor_identity [--processes 3] [--seeds 20] [--ticks 50]
+    python -m bench.survivor_identity [--processes 3] [--seeds 20] [--from 0] [--ticks 50]
 
 Each process has stores and a hash seed of its own, and lives `--ticks` ticks of each seed through
 the whole pipeline on the embedded models, life after life where one dies sooner. Compared are the
@@ -40,16 +40,17 @@ async def lived(seed: int, ticks: int) -> list[str]:
     return lines
 
 
-def child(seeds: int, ticks: int) -> None:
+def child(seeds: range, ticks: int) -> None:
     """Print the hash of each tick of each seed, a seed a line."""
-    for seed in range(seeds):
+    for seed in seeds:
         lines = asyncio.run(lived(seed, ticks))
         print(*(hashlib.sha256(line.encode()).hexdigest() for line in lines))
 
 
-def printed_by(number: int, seeds: int, ticks: int) -> str:
+def printed_by(number: int, seeds: range, ticks: int) -> str:
     """What a process with a hash seed of its own prints. Raises CalledProcessError."""
-    arguments = ("--child", "--seeds", str(seeds), "--ticks", str(ticks))
+    which = ("--from", str(seeds.start), "--seeds", str(len(seeds)))
+    arguments = ("--child", *which, "--ticks", str(ticks))
     done = subprocess.run(  # noqa: S603 - our own
         [sys.executable, "-m", "bench.survivor_identity", *arguments],
         env={**os.environ, "PYTHONHASHSEED": str(number)},
@@ -74,12 +75,13 @@ def difference(seed: int, runs: Sequence[Sequence[str]]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Live in one process after another, and compare. 1 when they differ."""
     chosen = _options(arguments)
+    seeds = range(chosen.first, chosen.first + chosen.seeds)
     if chosen.child:
-        child(chosen.seeds, chosen.ticks)
+        child(seeds, chosen.ticks)
         return 0
-    printed = [printed_by(number, chosen.seeds, chosen.ticks) for number in range(chosen.processes)]
+    printed = [printed_by(number, seeds, chosen.ticks) for number in range(chosen.processes)]
     found = [[line.split() for line in text.splitlines()] for text in printed]
-    different = [difference(seed, runs) for seed, runs in enumerate(zip(*found, strict=True))]
+    different = [difference(*one) for one in zip(seeds, zip(*found, strict=True), strict=True)]
     ticks = sum(map(len, found[0]))
     print(f"{len(found)} processes, {len(found[0])} seeds, {ticks:,} ticks in each")
     for text in printed:
@@ -92,6 +94,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench.survivor_identity")
     parser.add_argument("--processes", type=int, default=3)
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--from", type=int, default=0, dest="first", help="the first seed")
     parser.add_argument("--ticks", type=int, default=50)
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args(arguments)

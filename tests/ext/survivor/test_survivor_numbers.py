@@ -22,8 +22,9 @@ def test_processes_live_the_same_life() -> None:
 
 
 @pytest.mark.soak
-def test_three_processes_live_the_same_in_twenty_worlds() -> None:
-    assert identity([]) == 0
+@pytest.mark.parametrize("first", [0, 5, 10, 15])
+def test_three_processes_live_the_same_in_twenty_worlds(first: int) -> None:
+    assert identity(["--from", str(first), "--seeds", "5"]) == 0
 
 
 @pytest.mark.parametrize(
