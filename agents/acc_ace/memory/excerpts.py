@@ -46,21 +46,27 @@ def quotations(
 
     First those that hold words of `said` (x_t), then those with words of `around` (the state
     before), then short ones with neither that are `needed`, as an answer to a question is; in the
-    order given among themselves, but that a correction goes before what it may correct. An answer
-    that repeats another quotation is left out, and so is a turn that only thanks or confirms.
+    order given among themselves, but that a correction goes before what it may correct. What was
+    said right after a turn that is quoted goes with it: it may say that this holds no more. An
+    answer that repeats another quotation is left out, and so is a turn that only thanks or
+    confirms.
     """
     levels = (frozenset(query_terms(user_text)), frozenset(query_terms(" ".join(around))))
+    own = {each.artifact_id: _level(each, levels) for each in artifacts}
+    before = {
+        (each.session, each.turn): own[each.artifact_id] for each in artifacts if _is_turn(each)
+    }
     quotes: list[tuple[tuple[int, bool], str, Quotation]] = []
     for artifact in artifacts:
-        terms = frozenset(index_terms(artifact.content).split())
-        if artifact.kind is ArtifactKind.TURN and is_acknowledgement(_exchange(artifact)[0].text):
+        if _is_turn(artifact) and is_acknowledgement(_exchange(artifact)[0].text):
             continue
-        level = next((at for at, words in enumerate(levels) if words & terms), len(levels))
+        level = own[artifact.artifact_id]
         wanted = levels[level] if level < len(levels) else frozenset[str]()
         if not wanted and artifact.artifact_id not in needed:
             continue
         if quoted := _quotation(artifact, wanted, max_tokens):
-            place = (level, not _corrects(artifact))
+            led = before.get((artifact.session, (artifact.turn or 0) - 1), level)
+            place = (min(level, led) if _is_turn(artifact) else level, not _corrects(artifact))
             quotes.append((place, artifact.artifact_id, quoted))
     texts = [quoted.text for _, _, quoted in quotes]
     return {
@@ -76,8 +82,18 @@ def _repeats(text: str, others: Collection[str]) -> bool:
     return any(other in answer for answer in answers for other in others)
 
 
+def _is_turn(artifact: Artifact) -> bool:
+    return artifact.kind is ArtifactKind.TURN
+
+
+def _level(artifact: Artifact, levels: Sequence[frozenset[str]]) -> int:
+    """The first of the levels whose words an artifact holds; behind them where it has none."""
+    terms = frozenset(index_terms(artifact.content).split())
+    return next((at for at, words in enumerate(levels) if words & terms), len(levels))
+
+
 def _corrects(artifact: Artifact) -> bool:
-    if artifact.kind is not ArtifactKind.TURN:
+    if not _is_turn(artifact):
         return False
     return is_correction(next(iter(_exchange(artifact))).text)
 
@@ -89,7 +105,7 @@ def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Q
     if not text or room < _LEAST_TOKENS or (not wanted and estimate_tokens(text) > room):
         return None
     quoted = excerpt(text, wanted, room)
-    if artifact.kind is ArtifactKind.TURN:
+    if _is_turn(artifact):
         parts = ((part.who, _without_rules(part.text)) for part in parts_of(quoted))
         quoted = in_one_line(ExchangePart(*part) for part in parts if part[1])
     quoted = neutralise(quoted)
@@ -102,7 +118,7 @@ def _speaker(artifact: Artifact, wanted: frozenset[str]) -> tuple[str, str]:
     Of a turn the user's own statements, where others say fewer of the wanted words or repeat
     them; else the whole exchange, in nobody's name, each part under its label.
     """
-    if artifact.kind is not ArtifactKind.TURN:
+    if not _is_turn(artifact):
         who = clip_tokens(neutralise(artifact.source), _WHO_TOKENS)
         speaker, colon, text = artifact.content.partition(": ")
         return who, text if colon and speaker in who.split(", ") else artifact.content

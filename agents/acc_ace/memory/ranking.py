@@ -34,6 +34,7 @@ __all__ = [
     "Document",
     "Ranked",
     "SearchQuery",
+    "best_first",
     "fit",
     "fitted",
     "rank",
@@ -174,7 +175,7 @@ def rank(
         for at, prior in enumerate(around)
         if scores[at] or dated[at] or prior.neighbour is not None
     ]
-    matching.sort(key=lambda at: _best_first(totals[at], known[at]))
+    matching.sort(key=lambda at: best_first(totals[at], known[at]))
     return [
         Ranked(
             known[at].artifact_id,
@@ -278,13 +279,13 @@ def shortlist(
     """The first of the ranked within `limit`, the previous turn always among them, best first."""
     room = min(limit, max(1, max_tokens // _MIN_TOKENS))
     if previous is None:
-        return sorted(ranked[:room], key=lambda item: _best_first(item.score, item))
+        return sorted(ranked[:room], key=lambda item: best_first(item.score, item))
     others = [item for item in ranked if item.artifact_id != previous.artifact_id]
     known = [item for item in ranked if item.artifact_id == previous.artifact_id]
     score, why = (known[0].score, known[0].why) if known else (0.0, [])
     reasons = [*(reason for reason in why if reason != PREVIOUS_TURN), PREVIOUS_TURN]
     item = Ranked(previous.artifact_id, previous.created_at, score, reasons)
-    return sorted([*others[: room - 1], item], key=lambda item: _best_first(item.score, item))
+    return sorted([*others[: room - 1], item], key=lambda item: best_first(item.score, item))
 
 
 def fit(
@@ -377,6 +378,6 @@ def _is_entity(item: str) -> bool:
     return bool(colon) and kind.isidentifier() and bool(name.strip())
 
 
-def _best_first(score: float, item: Document | Ranked) -> tuple[float, float, str]:
+def best_first(score: float, item: Document | Ranked) -> tuple[float, float, str]:
     """Best first; of equals the newest, then by id, so that the order is deterministic."""
     return (-score, -item.created_at, item.artifact_id)

@@ -132,6 +132,19 @@ def lexical_pool(
     return {document.artifact_id: document for document in documents}
 
 
+def later_pool(
+    rows: ArtifactRows,
+    tenant: TenantTotals,
+    terms: Sequence[str],
+    frequencies: Mapping[str, int],
+    *,
+    before: datetime | None,
+) -> list[Document]:
+    """Documents with the terms that a lead names beside x_t."""
+    search = _Search(rows, tenant, frequencies, before)
+    return search.naming(terms)
+
+
 def turns_around(leads: Sequence[Document]) -> list[tuple[str, int]]:
     """Distinct (session, turn) of the leads and of the turns around them."""
     return sorted(
@@ -160,6 +173,10 @@ class _Search(NamedTuple):
             leads += matches[: min(MAX_LEADS, size // self.rows.breadth.matches_per_lead)]
             documents += matches
         return documents + self.rows.neighbours(self.tenant, leads, before=times.end)
+
+    def naming(self, terms: Sequence[str]) -> list[Document]:
+        """The best matches for what the best of x_t's name, a few."""
+        return self._matches(terms, Times.of(self.before), self.tenant.span, _PERIOD_POOL)
 
     def of_period(self, terms: Sequence[str], period: Period) -> list[Document]:
         """Documents of a period that x_t names: the best matches for x_t, and the newest."""

@@ -12,6 +12,7 @@ from acc_ace.core.schemas.artifact import Artifact, Recall, RecallQuery
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.memory.artifact_store import is_valid, valid_first
+from acc_ace.memory.later import Lead, leads_of, named_in, with_later
 from acc_ace.memory.query_terms import TextMatches
 from acc_ace.memory.ranking import (
     DEFAULT_WEIGHTS,
@@ -31,6 +32,7 @@ from acc_ace.storage.sql_artifact_pool import (
     ArtifactRow,
     ArtifactRows,
     TermFrequencies,
+    later_pool,
     lexical_pool,
 )
 from acc_ace.storage.sql_rows import Rows, decode
@@ -303,8 +305,9 @@ class SqlArtifactStore(Generic[R]):
     ) -> _Chosen:
         """The best `limit` of the pool within `max_tokens`, with the previous turn."""
         near = self._near(rows, query, matches, vector)
+        documents = {**matches.documents, **near.documents}
         ranked = rank(
-            {**matches.documents, **near.documents}.values(),
+            documents.values(),
             matches.terms,
             matches.statistics,
             weights=self._weights,
@@ -313,9 +316,32 @@ class SqlArtifactStore(Generic[R]):
             cosines=near.cosines,
             early=matches.early,
         )
+        ranked = self._with_later(rows, query, matches, ranked, documents)
         items = shortlist(ranked, matches.previous, limit=limit, max_tokens=max_tokens)
         bodies = rows.bodies(matches.tenant, [item.artifact_id for item in items])
         return _Chosen(items, bodies, near.warnings)
+
+    def _with_later(
+        self,
+        rows: R,
+        query: RecallQuery,
+        matches: _Found,
+        ranked: list[Ranked],
+        documents: Mapping[str, Document],
+    ) -> list[Ranked]:
+        """What was said later about the subjects of the best comes behind them."""
+        tenant, best = matches.tenant, leads_of(ranked, documents)
+        artifacts = _artifacts(rows.bodies(tenant, [item.artifact_id for item in best]))
+        leads = [
+            Lead(item, documents[item.artifact_id], named_in(artifact))
+            for item in best
+            if (artifact := artifacts.get(item.artifact_id)) is not None
+        ]
+        names = sorted({term for lead in leads for term in lead.named})
+        counts = self._frequencies.of(tenant, names, rows.count_terms) if names else {}
+        more = later_pool(rows, tenant, names, counts, before=query.before) if names else []
+        pool = {**{document.artifact_id: document for document in more}, **documents}
+        return with_later(ranked, leads, list(pool.values()), tenant.statistics(counts))
 
 
 def _artifacts(bodies: Mapping[str, str]) -> dict[str, Artifact]:
