@@ -149,6 +149,8 @@ class CompressorReply(EntryReply):
     retrieved_artifacts: SkipJsonSchema[list[str] | None] = None
     input_is: str = ""
     """What x_t is, in a few words: thought before what it changes."""
+    asks_to_forget: OptionalText = None
+    """What the user asks to have forgotten of what was said, in the user's words."""
     rule_changes: list[RuleChange] | None = None
     """Rules and goal that the user's own words set, lift or change; None: nothing was said of
     them, neither that there are any nor that there are none."""
