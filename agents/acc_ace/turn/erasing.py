@@ -125,7 +125,7 @@ async def _clean(container: Container, key: SessionKey, derived: Derived, *, is_
         version = head.state.version + 1
         state = clean.state.model_copy(update={"version": version})
         entry = JournalEntry(
-            kind=CommitKind.EDIT,
+            kind=CommitKind.ERASE,
             state=state,
             diff=CcsDiff(),
             invocation_id="",
@@ -209,9 +209,15 @@ def _ccs(ccs: CompressedCognitiveState, derived: Derived) -> CompressedCognitive
         if name not in _KEPT_FIELDS
     }
     references = _references(ccs.retrieved_artifacts, derived)
-    own, mark, tail = ccs.episodic_trace.partition("\n")
-    values["episodic_trace"] = without(own, derived.told) + mark + without(tail, derived.told)
+    values["episodic_trace"] = _trace(ccs.episodic_trace, derived)
     return ccs.model_copy(update={**values, "retrieved_artifacts": references})
+
+
+def _trace(text: str, derived: Derived) -> str:
+    """The CCM's own words without it; exchanges that say it go, as the next turn makes them."""
+    own, mark, tail = text.partition("\n")
+    rest = "" if telling(tail, derived.told) else f"{mark}{tail}"
+    return without(own, derived.told) + rest
 
 
 def _change(change: FieldChange, derived: Derived) -> FieldChange:

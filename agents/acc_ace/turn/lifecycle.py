@@ -354,7 +354,7 @@ class TurnLifecycle:
 
     async def _is_new(self, key: SessionKey, head: JournalEntry | None) -> bool:
         """Whether a session has no turn yet, or none since all were undone; not after a reset."""
-        before_turns = {CommitKind.ROLLBACK, CommitKind.RULES, CommitKind.EDIT}
+        before_turns = {CommitKind.ROLLBACK, CommitKind.RULES, CommitKind.EDIT, CommitKind.ERASE}
         while head is not None and head.kind in before_turns and not head.state.turn:
             # After several undos, each rollback follows the one before.
             follows = head.state.version - 1 if head.follows is None else head.follows

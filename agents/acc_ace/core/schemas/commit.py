@@ -394,6 +394,8 @@ class CommitKind(StrEnum):
     """A rule was made, lifted or a question answered outside of a turn."""
     EDIT = "edit"
     """The user rewrote fields of the state outside of a turn."""
+    ERASE = "erase"
+    """What the user deleted of memory left the state, and every version before."""
     ROLLBACK = "rollback"
     RESET = "reset"
 
