@@ -29,7 +29,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, Settings, load_settings
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
-from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.artifact import Artifact, Erased
 from acc_ace.core.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry
 from acc_ace.core.schemas.cost import SessionCost
@@ -48,6 +48,7 @@ from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
+from acc_ace.turn.erasing import erase_artifacts
 from acc_ace.turn.learning_queue import TurnLearning
 from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.session_changes import Rollback, edit_state
@@ -255,6 +256,15 @@ class Conversation:
         await self._container.artifacts.add(
             [document.model_copy(update={"tenant": tenant}) for document in documents]
         )
+
+    async def erase_artifacts(
+        self, tenant: Tenant, ids: Sequence[str], *, dry_run: bool = False
+    ) -> Erased:
+        """Delete artifacts of a user's memory and what rests on them, or only list it.
+
+        Raises NotFoundError, SessionBusyError or StoreError.
+        """
+        return await erase_artifacts(self._container, tenant, ids, dry_run=dry_run)
 
     async def erase(self, tenant: Tenant) -> dict[str, int]:
         """Delete all data of a user; return the counts by kind.

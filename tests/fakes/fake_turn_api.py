@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from acc_ace.core.schemas.artifact import Erased
 from acc_ace.errors import AccAceError, InputError, NotFoundError
 from schemas.artifact import Artifact
 from schemas.base import Authority, SessionKey, Tenant
@@ -190,6 +191,9 @@ class FakeTurnApi:
 
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
         self.documents.extend(documents)
+
+    async def erase_artifacts(self, tenant: Tenant, ids: Sequence[str]) -> Erased:
+        return Erased(removed=[*ids])
 
     async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
         tenant = Tenant(app or "acc_ace", user)

@@ -99,6 +99,7 @@ async def test_structured_stages_send_system_and_schema(
             not in {"goal_orientation", "constraints", "episodic_trace", "retrieved_artifacts"}
         ],
         "input_is",
+        "asks_to_forget",
         "rule_changes",
     )
 

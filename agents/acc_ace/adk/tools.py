@@ -187,6 +187,7 @@ class SearchEvidence(FunctionTool):
         )
         ids = {artifact.artifact_id for artifact in shown}
         searches.note(search, ids, by_words=not artifact_id)
+        record.tools.found |= ids
         reasons = Counter(verdict.reason.value for verdict in rejected)
         return {
             "found": len(shown),

@@ -34,7 +34,12 @@ app.add_typer(
 )
 app.add_typer(
     typer.Typer(
-        cls=lazy_group("acc_ace.cli.search_command", "acc_ace.cli.user_commands", group="memory"),
+        cls=lazy_group(
+            "acc_ace.cli.search_command",
+            "acc_ace.cli.erase_command",
+            "acc_ace.cli.user_commands",
+            group="memory",
+        ),
         help="Search and manage what is stored about a user.",
         no_args_is_help=True,
     ),

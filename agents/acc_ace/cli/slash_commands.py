@@ -17,6 +17,7 @@ from acc_ace.cli.prompt.attachments import AttachmentDesk
 from acc_ace.cli.prompt.rule_commands import (
     added_line,
     lifted_line,
+    read_artifacts,
     read_check,
     read_ids,
     read_rule,
@@ -30,6 +31,7 @@ from acc_ace.core.schemas.commit import CcsDiff, CommittedState, ConstraintPin, 
 from acc_ace.core.schemas.playbook import Bullet, StoredPlaybook
 from acc_ace.core.schemas.reflection import MAX_WORDS, Judgement
 from acc_ace.errors import InputError
+from acc_ace.turn.forget_wishes import erased_lines
 
 
 def ccs_view(state: CommittedState) -> RenderableType:
@@ -209,6 +211,11 @@ async def _rule(place: CommandContext, words: str) -> None:
 
 
 async def _forget(place: CommandContext, words: str) -> None:
+    if artifacts := read_artifacts(words):
+        erased = await place.turns.erase_artifacts(place.key.tenant, artifacts)
+        for line in erased_lines(erased):
+            place.screen.notice(line)
+        return
     for rule_id in read_ids(words):
         place.screen.notice(lifted_line(await place.turns.rules.forget(place.key, rule_id)))
 
@@ -283,7 +290,7 @@ COMMANDS: dict[str, Command] = {
     "rule": Command(
         "add a rule: /rule TEXT, or /rule always TEXT for every session", run_with=_rule
     ),
-    "forget": Command("lift a rule: /forget ID", run_with=_forget),
+    "forget": Command("lift a rule, or delete a piece of memory: /forget ID", run_with=_forget),
     "paste": Command("attach the lines that follow, up to a line '.'", _paste),
     "attach": Command("attach a text file: /attach FILE; without a file, list", run_with=_attach),
     "detach": Command("remove the attachments", _detach),

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from acc_ace.core.schemas.artifact import Artifact
+from acc_ace.core.schemas.artifact import Artifact, Erased
 from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry, RuleScope
 from acc_ace.core.schemas.interaction import Attachment
@@ -84,6 +84,10 @@ class TurnApi(Protocol):
 
     async def remember(self, tenant: Tenant, documents: Sequence[Artifact]) -> None:
         """Add documents to external memory."""
+        ...
+
+    async def erase_artifacts(self, tenant: Tenant, ids: Sequence[str]) -> Erased:
+        """Delete artifacts of a user's memory and what rests on them."""
         ...
 
     async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:

@@ -1,13 +1,12 @@
-"""A user reads, corrects or forgets one artifact of their memory."""
+"""A user reads or corrects one artifact of their memory."""
 
 from acc_ace.container import Container
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Tenant
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError, NotFoundError
-from acc_ace.memory.turn_artifacts import id_after
+from acc_ace.memory.derivation import BEFORE
 
-_BEFORE = "superseded:"
 _CORRECTED = " (corrected)"
 
 
@@ -47,20 +46,10 @@ async def correct_artifact(
     return new
 
 
-async def forget_artifact(container: Container, tenant: Tenant, artifact_id: str) -> None:
-    """Delete one artifact, its rest and the version before. Raises NotFoundError or StoreError."""
-    await container.artifacts.remove(tenant, f"{_BEFORE}{artifact_id}")
-    rest = id_after(artifact_id)
-    while await container.artifacts.remove(tenant, rest):
-        rest = id_after(rest)
-    if not await container.artifacts.remove(tenant, artifact_id):
-        raise NotFoundError(f"memory holds no artifact '{artifact_id}' of this user")
-
-
 def _superseded(old: Artifact) -> Artifact:
     """The version before, a note: it is no turn or part of a document any more."""
     update = {
-        "artifact_id": f"{_BEFORE}{old.artifact_id}",
+        "artifact_id": f"{BEFORE}{old.artifact_id}",
         "kind": ArtifactKind.NOTE,
         "superseded_by": old.artifact_id,
         "turn": None,

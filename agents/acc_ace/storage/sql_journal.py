@@ -20,6 +20,10 @@ _INSERT = """
     INSERT INTO journal (app, user_id, session, version, digest, body)
     VALUES (?, ?, ?, ?, ?, ?) RETURNING seq
 """
+_REWRITE = """
+    UPDATE journal SET digest = ?, body = ?
+     WHERE app = ? AND user_id = ? AND session = ? AND version = ?
+"""
 _MOVE_HEAD = """
     INSERT INTO journal_heads (app, user_id, session, version, seq) VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (app, user_id, session) DO UPDATE SET version = excluded.version, seq = excluded.seq
@@ -76,6 +80,15 @@ class SqlJournal:
             # The unique constraint rejects a second first entry; there is no row to lock yet.
             row = rows.one(_INSERT, (*key, version, digest, body))
             rows.run(_MOVE_HEAD, (*key, version, row[0] if row else None))
+
+        return write
+
+    def rewrite_write(self, key: SessionKey, entries: Sequence[JournalEntry]) -> Write:
+        """Replace entries by their version: what was erased stands in no version any more."""
+        changed = [(each.state.digest, encode(each), *key, each.state.version) for each in entries]
+
+        def write(rows: Rows) -> None:
+            rows.many(_REWRITE, changed)
 
         return write
 

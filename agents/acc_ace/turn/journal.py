@@ -13,7 +13,10 @@ from acc_ace.unit_of_work import Write
 
 
 class Journal(Protocol):
-    """Append-only log of states. Raises StoreError when it cannot be read or written."""
+    """Append-only log of states, but for what is erased.
+
+    Raises StoreError when it cannot be read or written.
+    """
 
     async def head(self, key: SessionKey) -> JournalEntry | None:
         """Return the newest entry, or None before the first commit."""
@@ -31,6 +34,10 @@ class Journal(Protocol):
 
         If the entry was committed already, the rest of the unit is skipped.
         """
+        ...
+
+    def rewrite_write(self, key: SessionKey, entries: Sequence[JournalEntry]) -> Write:
+        """Replace entries by their version: what was erased stands in no version any more."""
         ...
 
     async def get(self, key: SessionKey, version: int) -> JournalEntry | None:

@@ -28,6 +28,7 @@ from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.errors import InputError, StoreError
 from acc_ace.memory.tail import since_reading
 from acc_ace.model_settings import Role
+from acc_ace.turn.forget_wishes import erase_as_told
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.reading import Asked
 from acc_ace.turn.rule_service import ruled
@@ -93,6 +94,8 @@ class TurnLifecycle:
         """
         container, key, observer = self._container, record.key, record.observer
         observer.budget = TimeBudget(container.settings.limits.turn_model_s)
+        # What is to go is in no store any more when they are read.
+        erased = await erase_as_told(container, key, turn_input)
         # What does not need one another is read at once.
         head, earlier, session = await asyncio.gather(
             container.journal.head(key),
@@ -102,7 +105,7 @@ class TurnLifecycle:
         previous = head.state if head is not None else CommittedState()
         start = _named(replace(record.start, previous=previous, feedback=feedback), earlier)
         # From here on a failed turn is stored as evidence, under a unique key.
-        record.start = start = replace(start, turn_input=turn_input)
+        record.start = start = replace(start, turn_input=turn_input, erased=erased)
         if session is None or session.ended:
             # A new session is stored first, so that an erasure waits for it.
             session = await container.directory.open(key, at=container.clock.now())
@@ -351,7 +354,7 @@ class TurnLifecycle:
 
     async def _is_new(self, key: SessionKey, head: JournalEntry | None) -> bool:
         """Whether a session has no turn yet, or none since all were undone; not after a reset."""
-        before_turns = {CommitKind.ROLLBACK, CommitKind.RULES, CommitKind.EDIT}
+        before_turns = {CommitKind.ROLLBACK, CommitKind.RULES, CommitKind.EDIT, CommitKind.ERASE}
         while head is not None and head.kind in before_turns and not head.state.turn:
             # After several undos, each rollback follows the one before.
             follows = head.state.version - 1 if head.follows is None else head.follows

@@ -43,6 +43,7 @@ from acc_ace.memory.tail import Tail, answer_in_short, fitted, tail_of
 from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.turn.ccm_record import marks_of, trust_in
 from acc_ace.turn.foreign_text import has_foreign_text
+from acc_ace.turn.forget_wishes import wish_notes
 from acc_ace.turn.observer import TurnObserver
 from acc_ace.turn.ports import Ccm, CcmMarks
 from acc_ace.turn.reading import (
@@ -198,6 +199,7 @@ async def compress(
         evidence = await asyncio.to_thread(_evidence, start, qualified, limits)
         # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
         why = await asyncio.to_thread(why_read, start, limits, reason)
+        to_forget: str | None = None
         if why is None:
             is_thanks = is_acknowledged(start)
             observer.saved["compressor"] = "acknowledgement" if is_thanks else "carried on"
@@ -205,6 +207,7 @@ async def compress(
         else:
             reading = await _read(container, start, evidence, observer, model)
             gate = await asyncio.to_thread(gated, start, evidence, reading, limits)
+            to_forget = reading.reply.asks_to_forget if reading.reply else None
         # Without a choice of its turns, a CCM that fails has had its turn.
         is_read = why is not None and (not gate.kept or reason is Asked.EVERY)
         observer.warn(*gate.warnings)
@@ -229,7 +232,8 @@ async def compress(
             warnings=list(observer.warnings),
             why_asked=why or "",
         )
-        return Prepared(entry, gate.notes, gate.unkept, is_read)
+        wishes = await wish_notes(container, start, to_forget)
+        return Prepared(entry, (*gate.notes, *start.erased, *wishes), gate.unkept, is_read)
 
 
 async def _read(

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from acc_ace.container import Container
+from acc_ace.core.gates.references import artifact_ids
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.commit import CcsDiff, RuleScope
@@ -19,7 +20,7 @@ from acc_ace.core.schemas.interaction import (
     ToolStart,
     TurnInput,
 )
-from acc_ace.memory.turn_artifacts import turn_artifacts
+from acc_ace.memory.turn_artifacts import turn_artifact_id, turn_artifacts
 from acc_ace.unit_of_work import Write
 
 if TYPE_CHECKING:
@@ -110,10 +111,26 @@ def _left(container: Container, record: "TurnRecord", turn: Interaction) -> Iter
         return
     key, limit = record.key, container.settings.limits.tool_result_tokens
     if record.leaves_turn:
-        yield from turn_artifacts(key, turn, max_tokens=limit)
+        quotes = _quoted(record)
+        for artifact in turn_artifacts(key, turn, max_tokens=limit):
+            yield artifact.model_copy(update={"quotes": quotes})
     own = {"tenant": key.tenant, "session": key.session, "turn": turn.turn}
     for artifact in record.artifacts:
         yield artifact.model_copy(update=own)
+
+
+def _quoted(record: "TurnRecord") -> list[str]:
+    """Ids of what the turn was shown of memory, its own session's turns left out.
+
+    Those are known by their number: a state rests on each turn before it.
+    """
+    shown = {
+        *artifact_ids(record.state.ccs.retrieved_artifacts),
+        *(item.artifact_id for item in record.qualification.qualified),
+        *record.tools.found,
+    }
+    own = turn_artifact_id(record.key, 0).removesuffix("0")
+    return sorted(name for name in shown if not name.startswith(own))
 
 
 _FAILED_TURNS = 10

@@ -71,6 +71,8 @@ class TurnStart:
     """Guard decisions of the turn before it paused."""
     since: SinceReading = field(default_factory=SinceReading)
     """What was said since a CCM last read."""
+    erased: tuple[str, ...] = ()
+    """What x_t had deleted of memory, as lines for the answer."""
     dropped: tuple[Release, ...] = ()
     """Rules missing from a state that the caller edited."""
 
@@ -99,6 +101,8 @@ class ToolUse:
     """Call ids already used in the turn."""
     streamed: dict[tuple[str, str], dict[str, str]] = field(default_factory=dict)
     """For replies being streamed, by run and agent: our call id by the model's id."""
+    found: set[str] = field(default_factory=set)
+    """Ids of what a search of memory has shown."""
     acting: set[str] = field(default_factory=set)
     """Ids of calls with side effects that were started; the commit settles them."""
     started: int = 0

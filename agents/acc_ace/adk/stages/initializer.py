@@ -7,7 +7,7 @@ that clients could have changed: it is checked by digest and repaired, never tru
 from collections.abc import Mapping
 from datetime import datetime
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 from google.adk.agents.invocation_context import InvocationContext
 from google.genai import types
@@ -19,7 +19,7 @@ from acc_ace.adk.user_content import content_text, hand_on
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.commit import CommittedState
+from acc_ace.core.schemas.commit import CommitKind, CommittedState
 from acc_ace.core.schemas.reflection import Feedback, Judgement
 from acc_ace.core.text.input_checks import take_input
 from acc_ace.errors import InputError
@@ -126,10 +126,19 @@ async def _mended_projection(
 
 
 async def _is_stale(projection: object, record: TurnRecord, journal: Journal) -> bool:
-    """Whether the projection is only stale, as after an undo, a rollback or a crash."""
+    """Whether the projection is only stale, as after an undo, a rollback, a crash, an erasure."""
     try:
         state = CommittedState.from_state(projection)
     except ValueError:
         return False
     entry = await journal.get(record.key, state.version)
-    return entry is not None and entry.state.digest == state.digest
+    if entry is None or entry.state.digest == state.digest:
+        return entry is not None
+    newer = await journal.history(record.key, limit=_MOST_NEWER)
+    return any(
+        each.kind is CommitKind.ERASE and each.state.version > state.version for each in newer
+    )
+
+
+_MOST_NEWER: Final = 50
+"""Newest versions among which an erasure is looked for, which rewrites the others."""

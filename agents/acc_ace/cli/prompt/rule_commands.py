@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from acc_ace.cli.output import Paragraphs, named_values
-from acc_ace.core.gates.commands import Forget, Pin, parse_command
+from acc_ace.core.gates.commands import Erase, Forget, Pin, parse_command
 from acc_ace.core.gates.consent_notes import question_text
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, RuleScope
 from acc_ace.core.schemas.report import ReportedCheck
@@ -44,11 +44,17 @@ def read_rule(words: str) -> Pin:
 
 
 def read_ids(words: str) -> Sequence[str]:
-    """The ids after `/forget`. Raises InputError when there is none."""
+    """The ids of rules after `/forget`. Raises InputError when there is none."""
     command = parse_command(f"/forget {words}")
     if not isinstance(command, Forget):
         raise InputError("name the rule to lift by its id, as in '/forget c-0001'; see /rules")
     return command.rule_ids
+
+
+def read_artifacts(words: str) -> Sequence[str]:
+    """The ids of artifacts after `/forget`, if it names such."""
+    command = parse_command(f"/forget {words}")
+    return command.artifact_ids if isinstance(command, Erase) else ()
 
 
 def read_check(words: str) -> tuple[str, str, str]:

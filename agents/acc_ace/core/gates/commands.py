@@ -1,4 +1,4 @@
-"""Parse a whole message as a rule command; any other text in it makes it an ordinary message.
+"""Parse a whole message as a command; any other text in it makes it an ordinary message.
 
 Only the documented forms are commands: "Remove C-0001" and "Update rule 1 to …" are business.
 """
@@ -30,6 +30,10 @@ _ANSWER = lazy_pattern(
     rf"(?P<word>keep|yes|はい|drop|no|いいえ)[ 、,]+{_QUESTION}"
     rf"|{_QUESTION.replace('number', 'number_ja')}\s*を(?P<word_ja>残す|残さない)",
 )
+_ERASE = lazy_pattern(
+    r"/forget (?P<ids>[^\s,、:]+:[^\s,、]+(?:[\s,、]+[^\s,、:]+:[^\s,、]+)*)", re.IGNORECASE
+)
+_BETWEEN = lazy_pattern(r"[\s,、]+")
 _KEEPS = frozenset({"keep", "yes", "はい", "残す"})
 _FOUND_ID = lazy_pattern(_RULE_ID)
 _TICKET = lazy_pattern(r"[CU]-\d")
@@ -90,7 +94,14 @@ class AnswerQuestion:
     question_id: str
 
 
-Command = Forget | Amend | Pin | AnswerQuestion
+@dataclass(frozen=True)
+class Erase:
+    """Delete these artifacts, and what rests on them."""
+
+    artifact_ids: tuple[str, ...]
+
+
+Command = Forget | Amend | Pin | AnswerQuestion | Erase
 
 
 def parse_command(text: str) -> Command | None:
@@ -102,6 +113,18 @@ def parse_command(text: str) -> Command | None:
         return Pin(pin["text"].strip(), RuleScope.USER if pin["always"] else RuleScope.SESSION)
     if len(text) > MAX_COMMAND_CHARS:
         return None
+    return _erase(one_line(text)) or _of_rules(text)
+
+
+def _erase(line: str) -> Erase | None:
+    """Ids of artifacts keep their case."""
+    erase = _ERASE.fullmatch(line)
+    names = _BETWEEN.split(erase["ids"]) if erase else ()
+    ids = dict.fromkeys(name.strip("[]") for name in names if name)
+    return Erase(tuple(ids)) if ids else None
+
+
+def _of_rules(text: str) -> Command | None:
     line = one_line(unicodedata.normalize("NFKC", text))
     if line.startswith("/"):
         line = line.lower()

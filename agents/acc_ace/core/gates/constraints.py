@@ -15,6 +15,7 @@ from acc_ace.core.gates.commands import (
     Amend,
     AnswerQuestion,
     Command,
+    Erase,
     Forget,
     Pin,
     parse_command,
@@ -266,6 +267,8 @@ def rule_2_constraints_survive(
             make_rule(rules, text, turn_input.text, turn_input.authority, scope)
         case AnswerQuestion(yes, question_id):
             settle_question(rules, question_id, yes=yes, authority=turn_input.authority)
+        case Erase():
+            pass  # Done when the turn was opened, and no matter of rules.
         case None:
             rules.is_bare_reply = words.is_bare_reply
             rules.is_part_consent = words.is_part_consent

@@ -115,6 +115,28 @@ class Artifact(StoredValue):
         exclude_if=lambda value: value is None,
         description="Source document and chunk number, for imported documents.",
     )
+    quotes: list[str] = Field(
+        default_factory=list,
+        exclude_if=lambda value: not value,
+        description="Ids of what its turn was shown of memory: deleting one of these reaches it.",
+    )
+
+
+class Erased(Value):
+    """What a deletion takes out of memory, or would take."""
+
+    removed: list[str] = Field(default_factory=list, description="Artifacts that are deleted.")
+    shortened: list[str] = Field(
+        default_factory=list,
+        description="Artifacts that keep what the user states in them, without what rests on it.",
+    )
+    sessions: list[str] = Field(
+        default_factory=list, description="Sessions whose state and last exchanges lose it."
+    )
+    also: list[str] = Field(
+        default_factory=list,
+        description="Artifacts that say it too, and stay: they do not rest on it.",
+    )
 
 
 class RecallQuery(Value):

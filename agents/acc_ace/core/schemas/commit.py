@@ -149,6 +149,8 @@ class CompressorReply(EntryReply):
     retrieved_artifacts: SkipJsonSchema[list[str] | None] = None
     input_is: str = ""
     """What x_t is, in a few words: thought before what it changes."""
+    asks_to_forget: OptionalText = None
+    """What the user asks to have forgotten of what was said, in the user's words."""
     rule_changes: list[RuleChange] | None = None
     """Rules and goal that the user's own words set, lift or change; None: nothing was said of
     them, neither that there are any nor that there are none."""
@@ -392,6 +394,8 @@ class CommitKind(StrEnum):
     """A rule was made, lifted or a question answered outside of a turn."""
     EDIT = "edit"
     """The user rewrote fields of the state outside of a turn."""
+    ERASE = "erase"
+    """What the user deleted of memory left the state, and every version before."""
     ROLLBACK = "rollback"
     RESET = "reset"
 

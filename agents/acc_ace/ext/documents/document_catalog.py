@@ -9,7 +9,9 @@ from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.errors import NotFoundError, StoreError
 from acc_ace.ext.documents.document_parts import Edition, document_key, version_in
 from acc_ace.memory.artifact_store import ArtifactListing, ArtifactStore
+from acc_ace.memory.derivation import MOST_RESTING
 from acc_ace.memory.ranking import ANY_DOCUMENT
+from acc_ace.turn.erasing import erase_with
 
 
 async def list_documents(
@@ -56,13 +58,18 @@ async def read_document(
 async def remove_document(container: Container, tenant: Tenant, name: str) -> int:
     """Delete a document, parts of interrupted imports included; how many parts.
 
-    Raises NotFoundError for a document that memory does not hold, SessionBusyError while it is
-    being imported, StoreError.
+    What rests on its first parts goes with it. Raises NotFoundError for a document that memory
+    does not hold, SessionBusyError while it is being imported or a session that quotes it is
+    busy, StoreError.
     """
     listing = artifacts_to_list(container.artifacts)
     removed = 0
     async with document_lock(container, tenant, name):
         async for version, _ in versions(listing, tenant, document=document_key(name)):
+            page = await listing.page(tenant, limit=MOST_RESTING, after=version.part_id(0))
+            parts = [part for part in page if part.artifact_id.startswith(version.prefix)]
+            await erase_with(container, tenant, parts)
+            removed += len(parts)
             removed += await container.artifacts.erase(tenant, version.group(tenant).session)
     if not removed:
         raise _unknown(name)

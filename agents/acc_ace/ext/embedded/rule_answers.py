@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from acc_ace.core.gates.commands import AnswerQuestion, parse_command
+from acc_ace.core.gates.commands import AnswerQuestion, Erase, parse_command
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.rules.consent import consent_opens
@@ -48,6 +48,8 @@ def answer_command(context: PromptContext) -> RuleAnswer | None:
     command = parse_command(context.text)
     if command is None:
         return None
+    if isinstance(command, Erase):
+        return RuleAnswer((context.say("ok"),), "the user had something deleted")
     if isinstance(command, AnswerQuestion) and not context.warnings:
         return RuleAnswer((context.say("ok"),), "the user answered a question about rules")
     return RuleAnswer(rule_lines(context), "listed the constraints after a command about them")

@@ -2,19 +2,21 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path
+from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
-from starlette.responses import Response
 
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.memory.artifact_edit import correct_artifact, find_artifact, forget_artifact
+from acc_ace.core.schemas.artifact import Artifact, Erased
+from acc_ace.memory.artifact_edit import correct_artifact, find_artifact
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
 from acc_ace.server.server_context import Context, CurrentTenant
+from acc_ace.turn.erasing import erase_artifacts
 
 router = APIRouter(prefix="/v1/memory/artifacts/{artifact_id:path}", tags=["memory"])
 
 Id = Annotated[str, Path(min_length=1, max_length=1_024, examples=["turn:incident-42:3"])]
+
+DryRun = Annotated[bool, Query(description="Only list what would go.")]
 
 
 class Correction(BaseModel):
@@ -47,11 +49,14 @@ async def put_artifact(
 
 @router.delete(
     "",
-    summary="Forget an artifact",
-    status_code=204,
-    response_class=Response,
-    responses=documented(401, 403, 404, 503),
+    summary="Erase an artifact and what rests on it",
+    responses=documented(401, 403, 404, 409, 503),
 )
-async def delete_artifact(context: Context, tenant: CurrentTenant, artifact_id: Id) -> None:
-    """Delete one piece of your memory. The turn it came from stays until its session is deleted."""
-    await forget_artifact(context.container, tenant, artifact_id)
+async def delete_artifact(
+    context: Context, tenant: CurrentTenant, artifact_id: Id, *, dry_run: DryRun = False
+) -> Erased:
+    """Delete one piece of your memory, what rests on it, and what states say of it.
+
+    Rules stay, and so does the transcript of the turn it came from, until its session is deleted.
+    """
+    return await erase_artifacts(context.container, tenant, [artifact_id], dry_run=dry_run)

@@ -17,6 +17,7 @@ from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.similarity import content_words
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.ext.embedded.conflicts import things_in
+from acc_ace.ext.embedded.forget_wish import forget_wish, wished
 from acc_ace.ext.embedded.speech_acts import is_hedged, is_list, is_said
 from acc_ace.ext.embedded.views import state_of, turn_input_of
 
@@ -45,7 +46,7 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
         ),
     )
     # Whole, for a host that asks for the state itself.
-    return CompressorReply(**reply.onto(previous).model_dump())
+    return CompressorReply(**reply.onto(previous).model_dump(), asks_to_forget=forget_wish(text))
 
 
 def _statements(text: str) -> list[str]:
@@ -56,6 +57,7 @@ def _statements(text: str) -> list[str]:
         for item in ([] if is_list(text) else split_sentences(text)[:80])
         if item not in rules
         and is_said(item)
+        and wished(item) is None
         and instruction_like(item) is None
         and len(content_words(item)) > 1
     ]
