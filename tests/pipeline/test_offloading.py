@@ -145,3 +145,18 @@ async def test_a_note_that_is_cut_amid_a_secret_holds_no_part_of_it(life: Life) 
         [note] = await life.notes(key)
         assert "AKIA" not in note
         assert "ghp_" not in note
+
+
+async def test_what_two_sessions_say_is_one_note_and_goes_with_the_last_of_them(
+    life: Life,
+) -> None:
+    for key in (KEY, NEXT):
+        await life.say("I prefer green tea.", key)
+        life.clock.advance(hours=1)
+        await life.conversation.housekeep()
+    [record, other] = [await life.container.directory.find(key) for key in (KEY, NEXT)]
+    assert record and other and record.notes == other.notes
+    await life.conversation.forget_session(KEY)
+    assert await life.notes(NEXT) == ["preference: I prefer green tea."]
+    await life.conversation.forget_session(NEXT)
+    assert not await life.container.artifacts.get(KEY.tenant, other.notes[0])

@@ -92,9 +92,14 @@ async def of_session(container: Container, key: SessionKey) -> list[Artifact]:
 
 def _follow(derived: Derived, hits: Sequence[Artifact]) -> None:
     """Go from what rests on the roots to what rests on that."""
+    own = [each for turn in hits for each in _own_statements(turn)]
     left = list(hits)
     while left:
-        resting = [each for each in left if derived.reaches(each) and _tells(each, derived.told)]
+        resting = [
+            each
+            for each in left
+            if derived.reaches(each) and _tells(each, derived.told) and not _notes(each, own)
+        ]
         for artifact in resting:
             derived.takes(artifact)
             shortened = _without(artifact, derived.told)
@@ -108,6 +113,24 @@ def _follow(derived: Derived, hits: Sequence[Artifact]) -> None:
     told = [each for each in derived.told if each.telltale or len(each.words) > 1]
     says = [*left, *derived.shortened.values()]
     derived.also = {each.artifact_id: None for each in says if _says(each, told)}
+
+
+def _own_statements(artifact: Artifact) -> list[str]:
+    """What the user states in a turn."""
+    if artifact.kind is not ArtifactKind.TURN:
+        return []
+    return [
+        said
+        for part in parts_of(artifact.content)
+        if part.who == USER
+        for said in statements(part.text)
+    ]
+
+
+def _notes(artifact: Artifact, own: Sequence[str]) -> bool:
+    """Whether it is a note of words that the user states in a turn that stays."""
+    _, _, noted = artifact.content.partition(": ")
+    return artifact.kind is ArtifactKind.NOTE and noted in own
 
 
 def _tells(artifact: Artifact, told: Sequence[Told]) -> bool:

@@ -65,11 +65,11 @@ def notes_of(
     *,
     at: datetime,
 ) -> list[Artifact]:
-    """Artifacts of what was found, the same ids for the same words.
+    """Artifacts of what was found, the same ids for the same words in any session of the user.
 
     A preference and a lesson that the user did not say in their own words are left out, whatever
     proposed them: what a tool, a mail or a quotation says of the user is nobody's preference. They
-    are the session's own, and are erased with it.
+    belong to the last session that says so, and are erased with it.
     """
     own = {turn.turn: _own_words(turn) for turn in turns}
     quotes = [
@@ -83,7 +83,7 @@ def notes_of(
     quotes.sort(key=lambda quote: quote[2])
     return [
         Artifact(
-            artifact_id=_id(key, kind, text),
+            artifact_id=_id(kind, text),
             # Redacted first: a secret that is cut has lost the end by which it is known.
             content=f"{kind}: {clip_tokens(redact(text), _NOTE_TOKENS)}",
             source=source_of(key),
@@ -130,6 +130,6 @@ def _plain(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def _id(key: SessionKey, kind: str, text: str) -> str:
+def _id(kind: str, text: str) -> str:
     digest = hashlib.sha256(f"{kind}\n{_plain(text)}".encode("utf-8", "replace")).hexdigest()
-    return f"note:{key.session}:{digest[:12]}"
+    return f"note:{digest[:12]}"
