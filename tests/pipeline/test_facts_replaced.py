@@ -3,11 +3,11 @@
 import pytest
 
 from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.model_settings import AgentSettings
 from bench.facts_replaced import rows, shown, talk, verdict
+from config import Settings
 from tests.fakes.clock import FixedClock
 from tests.fakes.extensions import needs
 

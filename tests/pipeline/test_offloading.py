@@ -155,7 +155,9 @@ async def test_what_two_sessions_say_is_one_note_and_goes_with_the_last_of_them(
         life.clock.advance(hours=1)
         await life.conversation.housekeep()
     [record, other] = [await life.container.directory.find(key) for key in (KEY, NEXT)]
-    assert record and other and record.notes == other.notes
+    assert record
+    assert other
+    assert record.notes == other.notes
     await life.conversation.forget_session(KEY)
     assert await life.notes(NEXT) == ["preference: I prefer green tea."]
     await life.conversation.forget_session(NEXT)

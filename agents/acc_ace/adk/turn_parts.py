@@ -1,4 +1,4 @@
-"""What drives turns beside their stores: models, upkeep of sessions, learning.
+"""What drives turns beside their stores: models, upkeep of sessions, learning, deletion.
 
 `acc_ace.bootstrap` puts it into the container: a driver uses these parts without reading how they
 are made.
@@ -14,6 +14,8 @@ from acc_ace.adk.stages.learning_stages import background_learning
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.models.factory import build_model, build_models, close_models, priced_names
+from acc_ace.turn.erasing import erase_before_session
+from acc_ace.turn.forget_wishes import erase_as_told, wish_notes
 from acc_ace.turn.learning_queue import TurnLearning
 
 
@@ -25,6 +27,9 @@ class TurnParts:
     priced_names = staticmethod(priced_names)
     close_models = staticmethod(close_models)
     maintenance: type[SessionMaintenance] = SessionMaintenance
+    erase_before_session = staticmethod(erase_before_session)
+    erase_as_told = staticmethod(erase_as_told)
+    wish_notes = staticmethod(wish_notes)
 
     @staticmethod
     def learning(

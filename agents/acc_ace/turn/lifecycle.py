@@ -28,7 +28,6 @@ from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.errors import InputError, StoreError
 from acc_ace.memory.tail import since_reading
 from acc_ace.model_settings import Role
-from acc_ace.turn.forget_wishes import erase_as_told
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.reading import Asked
 from acc_ace.turn.rule_service import ruled
@@ -95,7 +94,7 @@ class TurnLifecycle:
         container, key, observer = self._container, record.key, record.observer
         observer.budget = TimeBudget(container.settings.limits.turn_model_s)
         # What is to go is in no store any more when they are read.
-        erased = await erase_as_told(container, key, turn_input)
+        erased = await container.parts.erase_as_told(container, key, turn_input)
         # What does not need one another is read at once.
         head, earlier, session = await asyncio.gather(
             container.journal.head(key),

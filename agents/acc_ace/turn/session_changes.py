@@ -33,7 +33,6 @@ from acc_ace.errors import (
     first_problem,
 )
 from acc_ace.turn import session_directory as rules
-from acc_ace.turn.erasing import erase_before_session
 from acc_ace.turn.journal import Journal
 from acc_ace.turn.turn_commit import user_rules_write
 from acc_ace.unit_of_work import Write
@@ -62,7 +61,7 @@ async def delete_session(
     sessions goes first. The caller holds the session. Raises StoreError, or SessionBusyError for
     one of those.
     """
-    await erase_before_session(container, key)
+    await container.parts.erase_before_session(container, key)
     now, record = container.clock.now(), await _record(container, key)
     if outliving is not None:
         started = record or SessionRecord(session=key.session, created_at=now, active_at=now)

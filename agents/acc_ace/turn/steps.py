@@ -43,7 +43,6 @@ from acc_ace.memory.tail import Tail, answer_in_short, fitted, tail_of
 from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.turn.ccm_record import marks_of, trust_in
 from acc_ace.turn.foreign_text import has_foreign_text
-from acc_ace.turn.forget_wishes import wish_notes
 from acc_ace.turn.observer import TurnObserver
 from acc_ace.turn.ports import Ccm, CcmMarks
 from acc_ace.turn.reading import (
@@ -232,7 +231,7 @@ async def compress(
             warnings=list(observer.warnings),
             why_asked=why or "",
         )
-        wishes = await wish_notes(container, start, to_forget)
+        wishes = await container.parts.wish_notes(container, start, to_forget)
         return Prepared(entry, (*gate.notes, *start.erased, *wishes), gate.unkept, is_read)
 
 
