@@ -58,10 +58,11 @@ async def delete_session(
 
     Its notes are deleted too, except `outliving`, which the user consented to keep. Notes left by
     an earlier session of the same id belong to the user and stay. What rests on it in other
-    sessions goes first. The caller holds the session. Raises StoreError, or SessionBusyError for
-    one of those.
+    sessions goes first, unless notes are to stay. The caller holds the session. Raises StoreError,
+    or SessionBusyError for one of those.
     """
-    await container.parts.erase_before_session(container, key)
+    if outliving is None:
+        await container.parts.erase_before_session(container, key)
     now, record = container.clock.now(), await _record(container, key)
     if outliving is not None:
         started = record or SessionRecord(session=key.session, created_at=now, active_at=now)
