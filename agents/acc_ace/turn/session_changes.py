@@ -67,8 +67,9 @@ async def delete_session(
     if outliving is not None:
         started = record or SessionRecord(session=key.session, created_at=now, active_at=now)
         record = rules.offloaded(started, now, [note.artifact_id for note in outliving])
-    consented = outliving is not None
-    left = rules.deleted(record, now, keep_notes=consented) if record is not None else None
+    left = (
+        rules.deleted(record, now, keep_notes=outliving is not None) if record is not None else None
+    )
     deleted = await container.erasure.delete_sessions([key], left=left, notes=outliving or ())
     return any(deleted.values())
 
