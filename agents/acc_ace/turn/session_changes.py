@@ -67,9 +67,7 @@ async def delete_session(
     if outliving is not None:
         started = record or SessionRecord(session=key.session, created_at=now, active_at=now)
         record = rules.offloaded(started, now, [note.artifact_id for note in outliving])
-    left = (
-        rules.deleted(record, now, keep_notes=outliving is not None) if record is not None else None
-    )
+    left = record and rules.deleted(record, now, keep_notes=outliving is not None)
     deleted = await container.erasure.delete_sessions([key], left=left, notes=outliving or ())
     return any(deleted.values())
 
