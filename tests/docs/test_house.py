@@ -68,7 +68,7 @@ EXTENSIONS: Final = {
     "background": 1_164,
     "conformance": 243,
     "documents": 812,
-    "embedded": 1_330,
+    "embedded": 1_329,
     "guard": 1_603,
     "lab": 997,
     "openai_compatible": 495,

@@ -13,7 +13,7 @@ _NAME: Final = lazy_pattern(r"(?<=[^\s.!?:。\"'「])\s+([A-Z][a-z]{2,})\b")
 _LONG_NUMBER: Final = lazy_pattern(r"\d[\d.,:/-]*\d")
 _LEAST_DIGITS: Final = 3
 _ASKS: Final = ("?", "？", "か。", "か")
-_CALENDAR: Final = content_words(
+_CALENDAR: Final = (
     "Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April June "
     "July August September October November December English Japanese"
 )
@@ -82,5 +82,5 @@ def _words(text: str) -> frozenset[str]:
 def _telltale(text: str) -> frozenset[str]:
     numbers = (each.group() for each in _LONG_NUMBER.finditer(text))
     long = {each for each in numbers if sum(map(str.isdigit, each)) >= _LEAST_DIGITS}
-    names = content_words(" ".join(_NAME.findall(text))) - _CALENDAR
+    names = content_words(" ".join(_NAME.findall(text))) - content_words(_CALENDAR)
     return frozenset({each.replace(",", "") for each in long} | names)
