@@ -43,7 +43,7 @@ PINS: Final = {
     "code lines of the core": Pin(25_728, 23_500),
     "modules that the plugin loads": Pin(133, 150),
     "class names defined twice": Pin(0, 0),
-    "participles as names": Pin(933, 500),
+    "participles as names": Pin(927, 500),
     "lines of the longest file": Pin(460, 300),
     "modules of the fullest room": Pin(27, 18),
 }

@@ -39,16 +39,16 @@ async def erase_artifacts(
     tenant: Tenant,
     ids: Sequence[str],
     *,
-    held: SessionKey | None = None,
+    locked: SessionKey | None = None,
     dry_run: bool = False,
 ) -> Erased:
     """Delete artifacts and what rests on them, or with `dry_run` only list it.
 
-    `held` is a session whose lock the caller has. Raises NotFoundError when memory has none of
+    `locked` is a session whose lock the caller has. Raises NotFoundError when memory has none of
     that id, SessionBusyError, then with every artifact still there, or StoreError.
     """
     roots = [await find_artifact(container, tenant, name) for name in dict.fromkeys(ids)]
-    return await erase_with(container, tenant, roots, held=held, dry_run=dry_run)
+    return await erase_with(container, tenant, roots, locked=locked, dry_run=dry_run)
 
 
 async def erase_with(
@@ -56,7 +56,7 @@ async def erase_with(
     tenant: Tenant,
     roots: Sequence[Artifact],
     *,
-    held: SessionKey | None = None,
+    locked: SessionKey | None = None,
     apart: SessionKey | None = None,
     dry_run: bool = False,
 ) -> Erased:
@@ -77,7 +77,7 @@ async def erase_with(
     own = apart.session if apart else None
     for key in sessions:
         if key.session != own:
-            await _clean(container, key, derived, is_held=key == held)
+            await _clean(container, key, derived, is_own=key == locked)
     if shortened := [each for each in derived.shortened.values() if each.session != own or not own]:
         await container.artifacts.add(shortened)
     for name, artifact in reversed(derived.removed.items()):
@@ -112,10 +112,10 @@ async def _sessions(
         before = page[-1][0]
 
 
-async def _clean(container: Container, key: SessionKey, derived: Derived, *, is_held: bool) -> None:
+async def _clean(container: Container, key: SessionKey, derived: Derived, *, is_own: bool) -> None:
     """Take it out of a session's versions and exchanges, in one transaction."""
     async with AsyncExitStack() as stack:
-        if not is_held:
+        if not is_own:
             wait_s = container.settings.limits.turn_wait_s
             await stack.enter_async_context(container.lock.hold(key, wait_s=wait_s))
         head = await container.journal.head(key)

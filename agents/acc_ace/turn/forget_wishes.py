@@ -58,7 +58,7 @@ async def erase_as_told(
     if is_free or not isinstance(command, Erase):
         return ()
     try:
-        erased = await erase_artifacts(container, key.tenant, command.artifact_ids, held=key)
+        erased = await erase_artifacts(container, key.tenant, command.artifact_ids, locked=key)
     except (NotFoundError, SessionBusyError) as error:
         return (f"Nothing was deleted: {error}",)
     return tuple(erased_lines(erased))
