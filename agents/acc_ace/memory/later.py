@@ -43,7 +43,7 @@ class Lead(NamedTuple):
 def leads_of(ranked: Iterable[Ranked], documents: Mapping[str, Document]) -> list[Ranked]:
     """The best matches that are turns in which the user said something."""
     said = (item for item in ranked if _is_said(documents[item.artifact_id]))
-    return [item for item, _ in zip(said, range(MOST_LEADS), strict=False)]
+    return list(islice(said, MOST_LEADS))
 
 
 def named_in(artifact: Artifact) -> frozenset[str]:
