@@ -10,7 +10,7 @@ from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import ConstraintBudgetError
 from schemas.base import Authority
 from schemas.ccs import CCS_FIELDS, CompressedCognitiveState
-from schemas.commit import MAX_REPAIRS, ChangeKind, CommittedState, RuleChange
+from schemas.commit import MAX_REPAIRS, CcsDiff, ChangeKind, CommittedState, RuleChange
 from schemas.interaction import TurnInput
 from schemas.limits import Limits
 from tests.fakes.gate import commit
@@ -552,3 +552,13 @@ def test_constraint_survives_1000_turns(seed: int) -> None:
     assert [pin.id for pin in released.pins][:1] == ["c-0001"]
     assert BAN_JA not in released.ccs.constraints
     assert released.turn == 1_004
+
+
+def test_a_diff_tells_references_by_their_ids_and_a_state_has_their_words() -> None:
+    state = CommittedState()
+    quoted = state.ccs.model_copy(
+        update={"retrieved_artifacts": ['[turn:s1:1] user: "a] b"', "[t]"]}
+    )
+    [change] = CcsDiff.between(state, state.model_copy(update={"ccs": quoted})).changes
+    assert (change.field, change.before) == ("retrieved_artifacts", [])
+    assert change.after == ["[turn:s1:1]", "[t]"]

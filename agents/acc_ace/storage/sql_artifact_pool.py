@@ -140,9 +140,9 @@ def later_pool(
     *,
     before: datetime | None,
 ) -> list[Document]:
-    """Documents with the terms that a lead names beside x_t."""
+    """A few documents that best match the terms which the best matches of x_t name."""
     search = _Search(rows, tenant, frequencies, before)
-    return search.naming(terms)
+    return search.matches(terms, Times.of(before), tenant.span, _PERIOD_POOL)
 
 
 def turns_around(leads: Sequence[Document]) -> list[tuple[str, int]]:
@@ -169,23 +169,19 @@ class _Search(NamedTuple):
         documents: list[Document] = []
         leads: list[Document] = []
         for terms, size in wanted:
-            matches = self._matches(terms, times, self.tenant.span, size)
+            matches = self.matches(terms, times, self.tenant.span, size)
             leads += matches[: min(MAX_LEADS, size // self.rows.breadth.matches_per_lead)]
             documents += matches
         return documents + self.rows.neighbours(self.tenant, leads, before=times.end)
-
-    def naming(self, terms: Sequence[str]) -> list[Document]:
-        """The best matches for what the best of x_t's name, a few."""
-        return self._matches(terms, Times.of(self.before), self.tenant.span, _PERIOD_POOL)
 
     def of_period(self, terms: Sequence[str], period: Period) -> list[Document]:
         """Documents of a period that x_t names: the best matches for x_t, and the newest."""
         times = Times.of(self.before, period)
         span = self.rows.span_of(self.tenant, times)
-        matches = self._matches(terms, times, span, _PERIOD_POOL) if span else []
+        matches = self.matches(terms, times, span, _PERIOD_POOL) if span else []
         return matches + self.rows.newest_of(self.tenant, times, size=_PERIOD_POOL)
 
-    def _matches(self, terms: Sequence[str], times: Times, span: Span, size: int) -> list[Document]:
+    def matches(self, terms: Sequence[str], times: Times, span: Span, size: int) -> list[Document]:
         """The best matches for the rarest terms, at most `size` per lookup."""
         each = self.rows.breadth.rows_per_match
         looks = plan_lookup(

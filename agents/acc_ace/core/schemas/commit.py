@@ -277,8 +277,11 @@ class CcsDiff(FrozenValue):
         released: Sequence[Release] = (),
         repairs: Sequence[Repair] = (),
     ) -> Self:
-        """The difference of two states of a session; goals are given only if they differ."""
-        old, new = before.ccs, after.ccs
+        """The difference of two states of a session; goals are given only if they differ.
+
+        References are told by their ids: most change each turn, and a state has their words.
+        """
+        old, new = (_with_bare_references(each.ccs) for each in (before, after))
         changes = [
             FieldChange(field=name, before=getattr(old, name), after=getattr(new, name))
             for name in CCS_FIELDS
@@ -293,6 +296,12 @@ class CcsDiff(FrozenValue):
             goal_after=new.goal_orientation if goal_changed else None,
             repairs=_bounded(repairs),
         )
+
+
+def _with_bare_references(ccs: CompressedCognitiveState) -> CompressedCognitiveState:
+    parts = (each.partition("] ") for each in ccs.retrieved_artifacts)
+    bare = [head + end.rstrip() for head, end, _ in parts]
+    return ccs.model_copy(update={"retrieved_artifacts": bare})
 
 
 MAX_REPAIRS: Final = 64
