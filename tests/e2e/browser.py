@@ -62,7 +62,8 @@ class Browser(AbstractContextManager["Browser"]):
             [*command, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
         )
         try:
-            self._socket = connect(self._page_address(), max_size=None)
+            # No pings: while a test waits for the server, events fill the queue before a pong.
+            self._socket = connect(self._page_address(), max_size=None, ping_interval=None)
         except BaseException:
             self._stop()
             raise

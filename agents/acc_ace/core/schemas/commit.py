@@ -281,7 +281,7 @@ class CcsDiff(FrozenValue):
 
         References are told by their ids: most change each turn, and a state has their words.
         """
-        old, new = (_with_bare_references(each.ccs) for each in (before, after))
+        old, new = _with_bare_references(before.ccs), _with_bare_references(after.ccs)
         changes = [
             FieldChange(field=name, before=getattr(old, name), after=getattr(new, name))
             for name in CCS_FIELDS
@@ -299,8 +299,7 @@ class CcsDiff(FrozenValue):
 
 
 def _with_bare_references(ccs: CompressedCognitiveState) -> CompressedCognitiveState:
-    parts = (each.partition("] ") for each in ccs.retrieved_artifacts)
-    bare = [head + end.rstrip() for head, end, _ in parts]
+    bare = [each[: each.find("] ") + 1] or each for each in ccs.retrieved_artifacts]
     return ccs.model_copy(update={"retrieved_artifacts": bare})
 
 
