@@ -55,7 +55,7 @@ def rooms_row(_options: Options) -> Cells:
 
 def trace_row(_options: Options) -> Cells:
     """What a turn calls and writes, and the copies that it leaves."""
-    return {**asyncio.run(numbers_of_a_turn())}
+    return {**numbers_of_a_turn()}
 
 
 def cpu_row(_options: Options) -> Cells:

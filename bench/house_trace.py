@@ -129,9 +129,14 @@ async def third_turn(llm: ChangingLlm | None) -> Traced:
     return Traced(follower.calls(), stores, list(transactions.writing), transactions.count)
 
 
-async def numbers_of_a_turn() -> dict[str, int]:
-    """What the turn called, wrote and left, with both engines, by name."""
-    embedded, scripted = await third_turn(None), await third_turn(ChangingLlm())
+def numbers_of_a_turn() -> dict[str, int]:
+    """What the turn called, wrote and left, with both engines, by name.
+
+    Each runs in an event loop of its own: a thread of a loop's pool is followed by whoever
+    followed when it started, so that the second engine's work in it would not be counted.
+    """
+    embedded = asyncio.run(third_turn(None))
+    scripted = asyncio.run(third_turn(ChangingLlm()))
     each = {"embedded": embedded, "scripted": scripted}
     return {
         **{f"files of a turn, {name}": found.calls.files for name, found in each.items()},
