@@ -60,6 +60,18 @@ from tests.pipeline.talk import KEY, Talk, seen
             "愛子",
             "京都",
         ),
+        (
+            ["A ticket for the gala is 40 euros.", "They raised it to 55 euros.", "It rains."],
+            "How much is a ticket for the gala?",
+            "55",
+            "40",
+        ),
+        (
+            ["会費は3000円です。", "来月から4000円に上がるそうです。", "雨です。"],
+            "会費はいくらですか？",
+            "4000円",
+            "3000円",
+        ),
     ],
 )
 async def test_the_embedded_model_quotes_what_was_said_turns_ago_and_the_newest_first(

@@ -80,7 +80,10 @@ def standing_in(context: PromptContext) -> list[Fact]:
 
 
 def nearest(query: str, facts: Sequence[Fact], *, limit: int) -> list[Fact]:
-    """The facts that share most words with a text, of which rare ones count more; newest first."""
+    """The facts that share most words with a text, of which rare ones count more; newest first.
+
+    With the best comes what was said later in its words: a change seldom repeats the question's.
+    """
     wanted = content_words(query)
     shared = [content_words(fact.text) & wanted for fact in facts]
     spread = Counter(word for words in shared for word in words)
@@ -89,7 +92,17 @@ def nearest(query: str, facts: Sequence[Fact], *, limit: int) -> list[Fact]:
     near = max(scores, default=0.0) * _BESIDE_BEST
     order = sorted(range(len(facts)), key=lambda at: -scores[at])
     best = [facts[at] for at in order if scores[at] and scores[at] >= near][:limit]
+    best += [fact for fact in _said_later(best[:1], facts) if fact not in best]
     return sorted(best, key=lambda fact: -fact.turn)
+
+
+def _said_later(best: Sequence[Fact], facts: Iterable[Fact]) -> list[Fact]:
+    """Of a session's facts that are newer than the best, the newest that shares words with it."""
+    for top in best:
+        words, session = content_words(top.text), top.source.rpartition(":")[0]
+        new = (each for each in facts if each.turn > top.turn and each.source.startswith(session))
+        return [each for each in new if top.turn and content_words(each.text) & words][:1]
+    return []
 
 
 def distinct(facts: Iterable[Fact]) -> list[Fact]:
