@@ -30,6 +30,7 @@ RULES = (
     "Never share the replication password in chat.",
 )
 TOOL_TURN = 10
+ACTS_EVERY = 4
 CORRECTION_EVERY = 15
 JAPANESE = 0.2
 """Share of turns in Japanese."""
@@ -55,6 +56,7 @@ class Exchange(NamedTuple):
     goal: str = ""
     corrects: bool = False
     calls_tool: bool = False
+    acts: bool = False
 
 
 class _Beat(NamedTuple):
@@ -212,9 +214,12 @@ _HOSTS = ("db-01", "db-02", "cache-03", "web-04", "queue-05", "edge-06", "auth-0
 
 
 def exchanges(
-    *, rules: int = 2, goal: bool = True, acknowledged: bool = False
+    *, rules: int = 2, goal: bool = True, acknowledged: bool = False, acts: bool = False
 ) -> Iterator[Exchange]:
-    """An endless conversation: with two rules they come at turns 3 and 8, with more from 3 on."""
+    """An endless conversation: with two rules they come at turns 3 and 8, with more from 3 on.
+
+    With `acts` the answer of every fourth turn needs a tool that changes something.
+    """
     rng = Random(18)  # noqa: S311 - a workload, not a secret
     places = (RULE_TURN, 8) if rules == 2 else range(RULE_TURN, RULE_TURN + rules)
     rule_at = dict(zip(places, RULES, strict=False))
@@ -228,6 +233,8 @@ def exchanges(
             exchange = exchange._replace(said=f"{said} {rule}", rule=rule)
         if acknowledged and number == ACKNOWLEDGED_TURN:
             exchange = exchange._replace(said=ACKNOWLEDGEMENT, answer="You're welcome.")
+        if acts and number % ACTS_EVERY == 0:
+            exchange = exchange._replace(acts=True)
         yield exchange
 
 

@@ -118,7 +118,7 @@ class Report:
     runs: list[Run]
     """Every contender; those of `HELD_LONG` over the horizon."""
     settings: list[Run]
-    """ACC with other rules, goals and playbooks."""
+    """ACC with other rules, goals and playbooks, and with acts."""
     acknowledged: Run
 
 
@@ -135,6 +135,9 @@ async def measure(turns: int, horizon: int) -> Report:
             "full playbook, ten rules",
             partial(ours, playbook=FULL),
             islice(exchanges(rules=10), turns),
+        ),
+        await take(
+            "every fourth turn acts", partial(ours, acts=True), islice(exchanges(acts=True), turns)
         ),
     ]
     return Report(runs, settings, acknowledged)

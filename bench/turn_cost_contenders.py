@@ -66,10 +66,18 @@ def calculate(expression: str) -> dict[str, object]:
     return {"expression": expression, "value": evaluate(expression)}
 
 
+def drain_host(host: str) -> dict[str, object]:
+    """Take a host out of the load balancer."""
+    return {"host": host, "drained": True}
+
+
 @asynccontextmanager
-async def ours(folder: Path, llm: MeteredLlm, *, playbook: Playbook = SMALL) -> AsyncIterator[Turn]:
-    """Our app with its default settings and tools."""
-    container = build_container(Settings(data_dir=folder, store="sqlite"))
+async def ours(
+    folder: Path, llm: MeteredLlm, *, playbook: Playbook = SMALL, acts: bool = False
+) -> AsyncIterator[Turn]:
+    """Our app with its default settings and tools, and with one that acts."""
+    tools = [f"{__name__}:{drain_host.__name__}"] if acts else []
+    container = build_container(Settings(data_dir=folder, store="sqlite", tools=tools))
     await _teach(container, playbook.lessons)
     conversation = Conversation(container, models=dict.fromkeys(ROLES, llm))
     key = SessionKey(APP_NAME, "bench", "s1")

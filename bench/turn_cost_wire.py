@@ -135,6 +135,9 @@ class MeteredLlm(BaseLlm):
 
     def _reply(self, role: str, request: LlmRequest, wire: str) -> types.Part:
         if role == "generator":
+            if self.now.acts and not _has_result(request):
+                host = self.now.entities[0].removeprefix("server:")
+                return types.Part.from_function_call(name="drain_host", args={"host": host})
             if self.now.calls_tool and not _has_result(request):
                 return types.Part.from_function_call(
                     name="calculate", args={"expression": "164 / 200 * 100"}
@@ -215,6 +218,8 @@ def _structured(role: str, now: Exchange, wire: str) -> dict[str, object]:
                 "corrects_previous": True,
                 "previous_bullet_tags": [],
             }
+        case "guard":
+            return {"why": "Taking a host out of rotation restarts nothing.", "conflict": False}
         case "curator":
             return {
                 "reasoning": "The correction concerns facts of this case only; no lesson is new.",
