@@ -645,7 +645,8 @@ def run(options: argparse.Namespace) -> Tally:
     beam, locomo = _whole(options.beam), _whole(options.locomo)
     challenges = _lines(options.multichallenge)
     for column in COLUMNS:
-        bench = Bench(tally, column)
+        is_adaptive = options.compress == "adaptive"
+        bench = Bench(tally, column._replace(is_adaptive=is_adaptive))
         for row in rows:
             count_row(bench, row)
         for chat in chats:
@@ -677,6 +678,7 @@ def main() -> None:
     for name in ("sets", "labelled", "beam", "multichallenge", "locomo"):
         parser.add_argument(f"--{name}", type=Path, default=None)
     parser.add_argument("--half", choices=("odd", "even", "all"), default="odd")
+    parser.add_argument("--compress", choices=("every", "adaptive"), default="every")
     parser.add_argument("-v", "--verbose", action="store_true")
     options = parser.parse_args()
     tally = run(options)

@@ -7,11 +7,13 @@ never finds a rule; `none` is the key-free engine, which has no reply.
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any, Final, NamedTuple
 
 from acc_ace.core.gates.commit_gate import GateResult, commit
 from acc_ace.core.gates.constraints import rule_2_constraints_survive
-from acc_ace.core.schemas.base import Authority
+from acc_ace.core.gates.references import Evidence
+from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.ccs import empty_ccs
 from acc_ace.core.schemas.commit import (
     ChangeKind,
@@ -21,13 +23,21 @@ from acc_ace.core.schemas.commit import (
     OpenQuestion,
     RuleChange,
 )
-from acc_ace.core.schemas.interaction import Attachment, TurnInput
+from acc_ace.core.schemas.interaction import (
+    Attachment,
+    GeneratorOutput,
+    Interaction,
+    TurnInput,
+)
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.user_words import WhyUnkept
 from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.reading import Trust, read_user_words
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.similarity import content_words, normalised
+from acc_ace.memory.tail import SinceReading
+from acc_ace.turn.reading import CcmReading, carried_on, gated, why_read
+from acc_ace.turn.turn_record import TurnStart
 
 LIMITS: Final = Limits()
 STANDING: Final = {
@@ -36,6 +46,8 @@ STANDING: Final = {
 }
 """Rules in force beside messages that come with none, so that a release has something to lift."""
 
+_KEY = SessionKey("bench", "user", "s")
+_THEN = ("再起動しましたか？", "Has it been restarted?")
 _MOST = 0.5
 _WHOLE = 0.8
 _MOST_LIFTS = 40
@@ -67,6 +79,8 @@ class Column(NamedTuple):
     name: str
     reply: Reply
     trust: Trust
+    is_adaptive: bool = False
+    """Whether it is asked as `ACC_ACE_COMPRESS=adaptive` says, and at the act of the turn after."""
 
 
 class Turn(NamedTuple):
@@ -130,8 +144,11 @@ class Turn(NamedTuple):
 
 
 def take(before: CommittedState, said: Said, column: Column) -> Turn:
-    """One turn of a state with a message and a compressor's reply to it."""
+    """One turn of a state with a message and a compressor's reply to it, or two where it waits."""
     x_t = TurnInput(text=said.text, attachments=said.attachments)
+    start = TurnStart(_KEY, x_t, previous=before, invocation_id="i-1", evidence_id="i-1")
+    if column.is_adaptive and why_read(start, LIMITS, None) is None:
+        return Turn(before, _at_next_act(start, said, column), ())
     reply, pins = column.reply(said, before.pins), before.pins
     words = read_user_words(x_t, reply, pins, trust=column.trust, questions=before.questions)
     proposal = before.ccs.model_copy(update={"episodic_trace": "turn", "constraints": []})
@@ -140,6 +157,39 @@ def take(before: CommittedState, said: Said, column: Column) -> Turn:
     )
     no_room = tuple(each.words for each in rules.unkept if each.why is WhyUnkept.NO_ROOM)
     return Turn(before, commit(before, proposal, x_t, words, limits=LIMITS), no_room)
+
+
+def _at_next_act(start: TurnStart, said: Said, column: Column) -> GateResult:
+    """Code carries the state on, and the compressor reads the message at an act of the next turn.
+
+    The words of that turn are one sentence, whose number is the first.
+    """
+    state = carried_on(start, Evidence({}), LIMITS).state
+    answer = GeneratorOutput(final_answer="Noted.")
+    heard = Interaction(
+        turn=state.turn,
+        invocation_id=start.evidence_id,
+        input=start.x_t,
+        decision=answer,
+        created_at=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    then = TurnStart(
+        _KEY,
+        TurnInput(text=_THEN[said.text.isascii()]),
+        previous=state,
+        invocation_id="i-2",
+        evidence_id="i-2",
+        since=SinceReading(news=(heard,)),
+    )
+    # Without a reply the turn would wait on: the key-free engine has one, which is silent on rules.
+    reply = column.reply(said, state.pins) or CompressorReply()
+    changes = reply.rule_changes
+    moved = [
+        each.model_copy(update={"sentence": each.number and each.number + 1})
+        for each in changes or ()
+    ]
+    late = reply.model_copy(update={"rule_changes": None if changes is None else moved})
+    return gated(then, Evidence({}), CcmReading(late, column.trust), LIMITS)
 
 
 def state_of(rules: Sequence[str]) -> CommittedState:

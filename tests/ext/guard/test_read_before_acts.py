@@ -85,6 +85,16 @@ async def test_what_the_same_message_says_is_read_before_its_own_act() -> None:
     assert hall.restarted == []
 
 
+async def test_what_an_earlier_message_says_of_others_is_said_not_taken_over() -> None:
+    timetable = "17:30 each weekday: turn the hall heating on. 22:00: turn it off again"
+    pointed = {"rule_changes": [{"kind": "permit", "quote": timetable}]}
+    app = desk(Hall(), "Noted.", RESTART, "Done.", reading=pointed)
+    await app.say(timetable)
+    assert asked_of(app) == []
+    assert f"these are others' words: '{timetable}'" in await app.ask("See to web-03.")
+    assert await app.constraints() == []
+
+
 async def test_one_reading_serves_all_calls_of_a_turn() -> None:
     hall = Hall()
     both = calls(("restart", {"server": "web-03"}), ("restart", {"server": "web-04"}))

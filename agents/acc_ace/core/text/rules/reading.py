@@ -100,7 +100,8 @@ def shared_out(
 ) -> list[CompressorReply]:
     """The reply as one to each message alone: x_t's first, then those of `late`.
 
-    What it points at by a quote alone belongs to the first message that says it.
+    What it points at by a quote alone belongs to the first message that says it, as others' words
+    where it is in nobody's own.
     """
     if not late:
         return [reply]
@@ -110,7 +111,9 @@ def shared_out(
     for change in reply.rule_changes or ():
         at, number = _message_of(change.number, owns)
         if not number:
-            at = next((each for each in spoken if owns[each].find_all(change.quote)), 0)
+            own = (each for each in spoken if owns[each].find_all(change.quote))
+            others = (each for each in spoken if owns[each].names_others(change.quote))
+            at = next(own, next(others, 0))
         changes[at].append(change.model_copy(update={"sentence": number}))
     entries: list[list[str]] = [[] for _ in owns]
     for entry in reply.unreadable:
