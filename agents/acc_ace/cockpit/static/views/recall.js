@@ -56,12 +56,17 @@ function Artifact({ id }) {
   const [isEdited, setEdited] = useState(false);
   const shown = () => (setEdited(false), artifact.reload());
   const save = (content) => call("PUT", path, { body: { content } }).then(shown);
+  const forget = async () => {
+    const { removed, also } = await call("DELETE", path, { query: { dry_run: true } });
+    const lines = [t("Forget this and what rests on it? This cannot be undone."), ...removed];
+    if (also.length) lines.push("", t("These say it too, in your own words, and stay:"), ...also);
+    if (confirm(lines.join("\n"))) await call("DELETE", path).then(shown);
+  };
   return html`<${Loaded} of=${artifact}>${({ content }) => isEdited
     ? html`<${TextEditor} text=${content} label=${t("Text")} save=${save} onClose=${() => setEdited(false)} />`
     : html`<pre>${content}</pre>
         <div class="row">
           <${Button} onClick=${() => setEdited(true)}>${t("Correct")}</${Button}>
-          <${Act} kind="danger" action=${() => call("DELETE", path).then(shown)}
-            sure=${t("Forget this piece of memory? This cannot be undone.")}>${t("Forget")}</${Act}>
+          <${Act} kind="danger" action=${forget}>${t("Forget")}</${Act}>
         </div>`}</${Loaded}>`;
 }
