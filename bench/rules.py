@@ -1,13 +1,14 @@
 """Who makes and lifts rules: compressors of known character on labelled messages and chats.
 
     python -m bench.rules [--sets DIR] [--half odd|even|all] [--labelled FILE] [--beam FILE]
-        [--multichallenge FILE] [--locomo FILE] [-v]
+        [--multichallenge FILE] [--locomo FILE] [--compress every|adaptive] [-v]
 
 `--sets` holds `rows-{en,ja}.jsonl` (messages by kind, with labels) and `chats-{en,ja}.jsonl`;
 `--half` takes the rows whose number is odd (default), even, or all. `--labelled` is a file of
 messages with labelled spans; BEAM, MultiChallenge and LoCoMo are public sets, read from their
-paths. Prints each figure by language beside its goal; with -v, and of the odd half only, what
-misses.
+paths. With `--compress adaptive` the compressor is asked when it would be, and what waits is read
+at an act of the turn after. Prints each figure by language beside its goal; with -v, and of the odd
+half only, what misses.
 """
 
 import argparse
