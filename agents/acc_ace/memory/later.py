@@ -9,14 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.text.exchange import USER, parts_of, parts_of_input
-from acc_ace.core.text.search_terms import query_terms
 from acc_ace.memory.query_terms import OWN_ENDS
 from acc_ace.memory.ranking import Document, Ranked, best_first
 from acc_ace.memory.scoring import CorpusStatistics, rarity
 
-MOST_LEADS = 4
+MOST_LEADS = 2
 """Best matches of which what was said later is looked for."""
 
 MOST_LATER = 2
@@ -33,11 +30,16 @@ _RARE = 0.1
 
 
 class Lead(NamedTuple):
-    """A turn that x_t found, and the terms that the user named in it."""
+    """A turn that x_t found, and the rare terms that the user named in it."""
 
     found: Ranked
     place: Document
     named: frozenset[str]
+
+
+class _Words(NamedTuple):
+    place: Document
+    terms: frozenset[str]
 
 
 def leads_of(ranked: Iterable[Ranked], documents: Mapping[str, Document]) -> list[Ranked]:
@@ -46,12 +48,15 @@ def leads_of(ranked: Iterable[Ranked], documents: Mapping[str, Document]) -> lis
     return list(islice(said, MOST_LEADS))
 
 
-def named_in(artifact: Artifact) -> frozenset[str]:
+def named_in(document: Document) -> frozenset[str]:
     """The terms of the user's own words in a turn, which name its subject."""
-    parts = parts_of(artifact.content)
-    own = next((part.text for part in parts if part.who == USER), "")
-    said = next(iter(parts_of_input(USER, own)), None)
-    return frozenset(query_terms(said.text if said else ""))
+    return frozenset(_own(document))
+
+
+def rare(terms: Iterable[str], statistics: CorpusStatistics) -> list[str]:
+    """Those of the terms that few documents hold, which name a subject."""
+    most = max(3.0, _RARE * statistics.documents)
+    return [term for term in terms if statistics.frequencies.get(term, 0) <= most]
 
 
 def with_later(
@@ -62,7 +67,8 @@ def with_later(
 ) -> list[Ranked]:
     """The ranked, and right behind each lead what was said later about its subject."""
     items = {item.artifact_id: item for item in ranked}
-    pairs = ((lead, each) for lead in leads for each in _later(lead, documents, statistics))
+    turns = [_Words(each, frozenset(_own(each))) for each in documents if leads and _is_said(each)]
+    pairs = ((lead, each) for lead in leads for each in _later(lead, turns, statistics))
     for lead, later in islice(pairs, MOST_LATER):
         score = round(_SHARE * lead.found.score, 6)
         known = items.get(later.artifact_id)
@@ -72,24 +78,19 @@ def with_later(
     return sorted(items.values(), key=lambda item: best_first(item.score, item))
 
 
-def _later(
-    lead: Lead, documents: Iterable[Document], statistics: CorpusStatistics
-) -> list[Document]:
+def _later(lead: Lead, turns: Sequence[_Words], statistics: CorpusStatistics) -> list[Document]:
     """What was said right after, and the newest of what names most of the lead's subject."""
     place = lead.place.place
-    after = [
-        each for each in documents if _is_said(each) and each.created_at > lead.place.created_at
-    ]
+    after = [each for each in turns if each.place.created_at > lead.place.created_at]
     right_after = (place.session, (place.turn or 0) + 1)
-    nexts = [each for each in after if each.place[:2] == right_after]
-    most = max(3.0, _RARE * statistics.documents)
-    names = {t for t in lead.named if statistics.frequencies.get(t, 0) <= most}
+    nexts = [each.place for each in after if each.place.place[:2] == right_after]
     shared = [
-        (sum(rarity(term, statistics) for term in names.intersection(_own(each))), each)
+        (sum(rarity(term, statistics) for term in lead.named & each.terms), each.place)
         for each in after
+        if not lead.named.isdisjoint(each.terms)
     ]
-    weight, best = max(shared, key=lambda pair: (pair[0], pair[1].created_at), default=(0.0, None))
-    return [*nexts, best] if best is not None and weight and best not in nexts else nexts
+    best = max(shared, key=lambda pair: (pair[0], pair[1].created_at), default=None)
+    return [*nexts, best[1]] if best is not None and best[1] not in nexts else nexts
 
 
 def _own(document: Document) -> list[str]:

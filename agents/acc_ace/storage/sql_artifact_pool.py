@@ -25,6 +25,9 @@ _POOL = 4
 
 _MIN_POOL = 64
 
+_LATER_POOL = 16
+"""Matches for what the best matches of x_t name."""
+
 _PERIOD_POOL = 48
 """Matches, and newest documents, ranked for each period that x_t names."""
 
@@ -142,7 +145,7 @@ def later_pool(
 ) -> list[Document]:
     """A few documents that best match the terms which the best matches of x_t name."""
     search = _Search(rows, tenant, frequencies, before)
-    return search.matches(terms, Times.of(before), tenant.span, _PERIOD_POOL)
+    return search.matches(terms, Times.of(before), tenant.span, _LATER_POOL)
 
 
 def turns_around(leads: Sequence[Document]) -> list[tuple[str, int]]:

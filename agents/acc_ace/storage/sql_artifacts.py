@@ -12,7 +12,7 @@ from acc_ace.core.schemas.artifact import Artifact, Recall, RecallQuery
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.memory.artifact_store import is_valid, valid_first
-from acc_ace.memory.later import Lead, leads_of, named_in, with_later
+from acc_ace.memory.later import Lead, leads_of, named_in, rare, with_later
 from acc_ace.memory.query_terms import TextMatches
 from acc_ace.memory.ranking import (
     DEFAULT_WEIGHTS,
@@ -331,17 +331,17 @@ class SqlArtifactStore(Generic[R]):
     ) -> list[Ranked]:
         """What was said later about the subjects of the best comes behind them."""
         tenant, best = matches.tenant, leads_of(ranked, documents)
-        artifacts = _artifacts(rows.bodies(tenant, [item.artifact_id for item in best]))
-        leads = [
-            Lead(item, documents[item.artifact_id], named_in(artifact))
-            for item in best
-            if (artifact := artifacts.get(item.artifact_id)) is not None
-        ]
-        names = sorted({term for lead in leads for term in lead.named})
-        counts = self._frequencies.of(tenant, names, rows.count_terms) if names else {}
+        places = [documents[item.artifact_id] for item in best]
+        own = [named_in(place) for place in places]
+        terms = sorted({term for each in own for term in each})
+        counts = self._frequencies.of(tenant, terms, rows.count_terms) if terms else {}
+        statistics = tenant.statistics(counts)
+        names = rare(terms, statistics)
         more = later_pool(rows, tenant, names, counts, before=query.before) if names else []
         pool = {**{document.artifact_id: document for document in more}, **documents}
-        return with_later(ranked, leads, list(pool.values()), tenant.statistics(counts))
+        subjects = (each.intersection(names) for each in own)
+        leads = [Lead(*each) for each in zip(best, places, subjects, strict=True)]
+        return with_later(ranked, leads, list(pool.values()), statistics)
 
 
 def _artifacts(bodies: Mapping[str, str]) -> dict[str, Artifact]:
