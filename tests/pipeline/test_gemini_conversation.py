@@ -100,6 +100,7 @@ async def test_structured_stages_send_system_and_schema(
         ],
         "input_is",
         "asks_to_forget",
+        "about_user",
         "rule_changes",
     )
 

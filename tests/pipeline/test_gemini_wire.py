@@ -126,7 +126,8 @@ async def test_the_compressor_is_asked_for_what_code_does_not_carry_over(
     await ask("compressor")
     schema = gemini.requests[0].body["generationConfig"]["responseSchema"]
     asked = [name for name in CCS_FIELDS if name not in CARRIED]
-    assert list(schema["properties"]) == [*asked, "input_is", "asks_to_forget", "rule_changes"]
+    own = ["input_is", "asks_to_forget", "about_user", "rule_changes"]
+    assert list(schema["properties"]) == [*asked, *own]
 
 
 async def test_stream_arrives_in_chunks_and_ends_with_the_whole(gemini: FakeGemini) -> None:

@@ -13,6 +13,13 @@ from acc_ace.adk.stages.answer_learning import AnswerLearning
 from acc_ace.adk.stages.learning_stages import background_learning
 from acc_ace.config import Role
 from acc_ace.container import Container
+from acc_ace.memory.profile import (
+    forget_after,
+    new_facts,
+    profile_artifacts,
+    subject_of,
+    with_profile,
+)
 from acc_ace.models.factory import build_model, build_models, close_models, priced_names
 from acc_ace.turn.erasing import erase_before_session
 from acc_ace.turn.forget_wishes import erase_as_told, wish_notes
@@ -30,6 +37,11 @@ class TurnParts:
     erase_before_session = staticmethod(erase_before_session)
     erase_as_told = staticmethod(erase_as_told)
     wish_notes = staticmethod(wish_notes)
+    profile_artifacts = staticmethod(profile_artifacts)
+    subject_of = staticmethod(subject_of)
+    with_profile = staticmethod(with_profile)
+    new_facts = staticmethod(new_facts)
+    forget_after = staticmethod(forget_after)
 
     @staticmethod
     def learning(

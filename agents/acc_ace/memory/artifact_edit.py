@@ -7,7 +7,7 @@ from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.memory.derivation import BEFORE
 
-_CORRECTED = " (corrected)"
+CORRECTED = " (corrected)"
 
 
 async def find_artifact(container: Container, tenant: Tenant, artifact_id: str) -> Artifact:
@@ -37,7 +37,7 @@ async def correct_artifact(
         raise InputError(f"'{artifact_id}' is an old version; correct '{old.superseded_by}'")
     if old.content == content:
         return old
-    source = f"{old.source.removesuffix(_CORRECTED)}{_CORRECTED}"
+    source = f"{old.source.removesuffix(CORRECTED)}{CORRECTED}"
     new = old.model_copy(update={"content": content, "source": source})
     work = container.unit_of_work()
     work.add(present)

@@ -130,7 +130,7 @@ def _own_statements(artifact: Artifact) -> list[str]:
 def _notes(artifact: Artifact, own: Sequence[str]) -> bool:
     """Whether it is a note of words that the user states in a turn that stays."""
     _, _, noted = artifact.content.partition(": ")
-    return artifact.kind is ArtifactKind.NOTE and noted in own
+    return artifact.kind is ArtifactKind.NOTE and (noted or artifact.content) in own
 
 
 def _tells(artifact: Artifact, told: Sequence[Told]) -> bool:

@@ -210,8 +210,6 @@ def _ccs(ccs: CompressedCognitiveState, derived: Derived) -> CompressedCognitive
     }
     references = _references(ccs.retrieved_artifacts, derived)
     values["episodic_trace"] = _trace(ccs.episodic_trace, derived)
-    if not any([*values.values(), ccs.goal_orientation, ccs.constraints]):
-        references = []  # Alone they are no state that a reply could lose.
     return ccs.model_copy(update={**values, "retrieved_artifacts": references})
 
 

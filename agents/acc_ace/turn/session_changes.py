@@ -218,6 +218,7 @@ class Rollback:
             )
         )
         await work.commit()
+        await container.parts.forget_after(container, key, turn)
         return restored
 
     def _appended(

@@ -5,7 +5,7 @@ commit gate before it becomes CCS_t. What a step costs goes to the turn's observ
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Final, NamedTuple
@@ -29,6 +29,7 @@ from acc_ace.core.schemas.commit import (
     CommittedState,
     CompressorReply,
     JournalEntry,
+    Repair,
 )
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
@@ -120,7 +121,11 @@ async def recall(container: Container, start: TurnStart, observer: TurnObserver)
             RecalledArtifact(artifact=call.artifact, score=1.0, why=["outcome unknown"])
             for call in start.lost
         ]
-        return recalled.model_copy(update={"candidates": [*lost, *recalled.candidates]})
+        is_first = start.previous.turn == 0
+        candidates = await container.parts.with_profile(
+            container, query, recalled.candidates, is_first=is_first
+        )
+        return recalled.model_copy(update={"candidates": [*lost, *candidates]})
 
 
 async def qualify(
@@ -199,14 +204,30 @@ async def compress(
         # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
         why = await asyncio.to_thread(why_read, start, limits, reason)
         to_forget: str | None = None
+        repairs: Sequence[Repair] = ()
         if why is None:
             is_thanks = is_acknowledged(start)
             observer.saved["compressor"] = "acknowledgement" if is_thanks else "carried on"
             gate = await asyncio.to_thread(carried_on, start, evidence, limits)
         else:
-            reading = await _read(container, start, evidence, observer, model)
+            facts = await container.parts.profile_artifacts(container, start.key.tenant)
+            subjects = [container.parts.subject_of(each) for each in facts]
+            inputs = await asyncio.to_thread(_shown, start, evidence, limits, subjects)
+            reading = await _read(container, start, inputs, observer, model)
             gate = await asyncio.to_thread(gated, start, evidence, reading, limits)
             to_forget = reading.reply.asks_to_forget if reading.reply else None
+            if reading.reply and reading.reply.about_user:
+                places = [(start.previous.turn + 1, container.clock.now())]
+                places += [(each.turn, each.created_at) for each in late_messages(start)]
+                news, repairs = await container.parts.new_facts(
+                    container,
+                    start.key,
+                    reading.reply.about_user,
+                    messages(start),
+                    places=places,
+                    profile=facts,
+                )
+                observer.facts += news
         # Without a choice of its turns, a CCM that fails has had its turn.
         is_read = why is not None and (not gate.kept or reason is Asked.EVERY)
         observer.warn(*gate.warnings)
@@ -221,7 +242,11 @@ async def compress(
         reached = {"has_foreign_text": mixed, "read_to": read_to(start, is_read=is_read)}
         state = state.model_copy(update=reached)
         changes = CcsDiff.between(start.previous, state).changes
-        changed = {"constraints_released": released, "changes": changes}
+        changed = {
+            "constraints_released": released,
+            "changes": changes,
+            "repairs": [*gate.diff.repairs, *repairs],
+        }
         entry = JournalEntry(
             kind=CommitKind.KEPT if gate.kept else CommitKind.COMMIT,
             state=state,
@@ -238,12 +263,11 @@ async def compress(
 async def _read(
     container: Container,
     start: TurnStart,
-    evidence: Evidence,
+    inputs: Mapping[str, object],
     observer: TurnObserver,
     model: Completion,
 ) -> CcmReading:
     """Ask the CCM for x_t and for what it has not read before."""
-    inputs = await asyncio.to_thread(_shown, start, evidence, container.settings.limits)
     result = await structured_call(
         model,
         load_prompts().compressor,
@@ -343,7 +367,9 @@ def _inputs(
     }
 
 
-def _shown(start: TurnStart, evidence: Evidence, limits: Limits) -> dict[str, object]:
+def _shown(
+    start: TurnStart, evidence: Evidence, limits: Limits, subjects: Sequence[str]
+) -> dict[str, object]:
     """What a CCM is shown: CCS_{t-1}, what was said since it last read, quotations, x_t.
 
     Each sentence of the user's own in x_t has its number, for the CCM to point at.
@@ -369,7 +395,7 @@ def _shown(start: TurnStart, evidence: Evidence, limits: Limits) -> dict[str, ob
     notes = [] if previous.turn else previous.ccs.retrieved_artifacts
     ccs = previous.ccs.model_copy(update={"retrieved_artifacts": notes})
     return {
-        "previous_state": state_value(previous.model_copy(update={"ccs": ccs})),
+        "previous_state": state_value(previous.model_copy(update={"ccs": ccs}), subjects),
         "artifacts": [*artifact_values(turns, _WHOLE), *_unread(start), *quoted],
         "current_input": input_value(x_t),
     }

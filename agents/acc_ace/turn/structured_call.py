@@ -217,9 +217,13 @@ def load_prompts(directory: Path = PROMPT_DIR) -> Prompts:
     )
 
 
-def state_value(state: CommittedState) -> Lines:
-    """The nine fields, each constraint with its id, and the number of the turn."""
-    return Lines(f"{render_ccs(state)}\nturn: {state.turn}")
+def state_value(state: CommittedState, subjects: Sequence[str] = ()) -> Lines:
+    """The nine fields, each constraint with its id, and the number of the turn.
+
+    `subjects` are those of which something is known of the user.
+    """
+    about_user = f"\nabout_user: {', '.join(subjects)}" if subjects else ""
+    return Lines(f"{render_ccs(state)}\nturn: {state.turn}{about_user}")
 
 
 def input_value(turn_input: TurnInput) -> dict[str, object]:

@@ -95,6 +95,8 @@ def _writes(container: Container, record: "TurnRecord", turn: Interaction) -> It
             yield write
         if marks := record.observer.ccm_marks:
             yield container.ccm_records.add_write(key.tenant, marks.ccm, marks.marks)
+        if facts := record.observer.facts:
+            yield container.artifacts.add_write(facts)
     for interaction in (*(call.evidence for call in lost), turn):
         if interaction is not None:
             yield container.evidence.record_write(key, interaction)

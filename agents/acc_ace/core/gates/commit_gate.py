@@ -151,7 +151,9 @@ def rule_5_all_or_nothing(
 
     With None the content of CCS_{t-1} is kept and its uncertainty marked.
     """
-    lost = proposal is None or (_blank(proposal) and not _blank(before))
+    # Of quotations alone, which code has chosen, a reply loses nothing.
+    content = before.model_copy(update={"retrieved_artifacts": []})
+    lost = proposal is None or (_blank(proposal) and not _blank(content))
     return None if lost else proposal
 
 

@@ -5,7 +5,6 @@ Consent is what a CCM proposes about rules, and what the user is asked before it
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -27,6 +26,7 @@ from acc_ace.core.schemas.base import (
     Value,
 )
 from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
+from acc_ace.core.schemas.profile import AboutUser, sentence_number, unmarked
 
 
 class ChangeKind(StrEnum):
@@ -105,29 +105,14 @@ class RuleChange(ReplyValue):
         if not isinstance(value, dict):
             return value
         named = value.get("sentence")
-        number = _number(named)
+        number = sentence_number(named)
         quote = value.get("quote") or ("" if number else named or value.get("text") or "")
         if not (number or quote):
             raise ValueError("give the number of the `sentence`")
         kind = value.get("kind") or (None if value.get("rule_id") else ChangeKind.ADD)
         kinds = {"kind": kind} if kind else {}
-        words = {"quote": _unmarked(quote), "text": _unmarked(value.get("text"))}
+        words = {"quote": unmarked(quote), "text": unmarked(value.get("text"))}
         return {**value, "sentence": number, **words, **kinds}
-
-
-def _unmarked(value: object) -> object:
-    """Words without the numbers of sentences, which models copy along with them."""
-    return _MARKS.sub("", value) if isinstance(value, str) else value
-
-
-def _number(value: object) -> int | None:
-    """A sentence's number, also where it was written as '⟦2⟧'."""
-    digits = str(value).strip(" ⟦⟧[]#.") if isinstance(value, int | str) else ""
-    return int(digits) if digits.isdecimal() and len(digits) < _DIGITS else None
-
-
-_DIGITS: Final = 6
-_MARKS: Final = re.compile(r"⟦\d*⟧")
 
 
 class CompressorReply(EntryReply):
@@ -151,6 +136,8 @@ class CompressorReply(EntryReply):
     """What x_t is, in a few words: thought before what it changes."""
     asks_to_forget: OptionalText = None
     """What the user asks to have forgotten of what was said, in the user's words."""
+    about_user: list[AboutUser] | None = None
+    """Which of the user's own sentences say something lasting of the user."""
     rule_changes: list[RuleChange] | None = None
     """Rules and goal that the user's own words set, lift or change; None: nothing was said of
     them, neither that there are any nor that there are none."""

@@ -33,6 +33,9 @@ _BESIDE_BEST = 0.4
 _NOT_TOLD = frozenset({AGENT, QUOTED, "turn"})
 """The agent's own words only repeat, what was quoted is others', and of a cut one nobody knows."""
 
+PROFILE = "fact:"
+"""How the ids of what is known of the user begin."""
+
 _TEXT_TOKENS = 90
 _MAX_PAYLOAD = 12_000
 
@@ -111,9 +114,14 @@ def distinct(facts: Iterable[Fact]) -> list[Fact]:
     for fact in facts:
         key = normalised(fact.text)
         known = first.setdefault(key, fact)
-        if fact.source.startswith("turn:") and not known.source.startswith("turn:"):
+        if _rank(fact.source) > _rank(known.source):
             first[key] = fact._replace(turn=known.turn)
     return list(first.values())
+
+
+def _rank(source: str) -> int:
+    """How well a source says where words are stored: the profile, a turn, anything else."""
+    return next((rank for rank, name in ((2, PROFILE), (1, "turn:")) if source.startswith(name)), 0)
 
 
 def quoted(facts: Iterable[Fact], language: Language) -> list[str]:

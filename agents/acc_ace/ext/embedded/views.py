@@ -75,6 +75,8 @@ class StateView:
     ccs: CompressedCognitiveState
     pins: tuple[ConstraintPin, ...] = ()
     turn: int = 0
+    subjects: tuple[str, ...] = ()
+    """Of what something is known of the user."""
 
 
 def turn_input_of(value: object) -> TurnInput:
@@ -133,6 +135,7 @@ def state_of(value: object) -> StateView:
         ),
         pins=tuple(pins),
         turn=_whole(turn),
+        subjects=tuple(each for item in items.get("about_user", []) for each in item.split(", ")),
     )
 
 

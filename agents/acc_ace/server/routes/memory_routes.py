@@ -9,7 +9,9 @@ from pydantic import BaseModel, Field
 
 from acc_ace.adk.user_data_service import total
 from acc_ace.core.schemas.artifact import MemoryHits
+from acc_ace.core.schemas.profile import Profile
 from acc_ace.memory.memory_search import HITS, MOST_HITS, search_memory
+from acc_ace.memory.profile import user_profile
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, NAME_PATTERN, Context, CurrentTenant
 
@@ -49,6 +51,12 @@ async def get_hits(
 ) -> MemoryHits:
     """What your memory holds about something, best first: also what no model is shown, and why."""
     return await search_memory(context.container, tenant, q, limit=limit)
+
+
+@router.get("/memory/profile", summary="What is known of you", responses=documented(401, 403, 503))
+async def get_profile(context: Context, tenant: CurrentTenant) -> Profile:
+    """What you said of yourself, newest first: corrected and forgotten like any artifact."""
+    return await user_profile(context.container, tenant)
 
 
 @router.delete("/users/{user}", summary="Erase a user", responses=documented(401, 403, 409, 503))

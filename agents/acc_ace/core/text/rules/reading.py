@@ -109,7 +109,7 @@ def shared_out(
     spoken = [*range(1, len(owns)), 0]
     changes: list[list[RuleChange]] = [[] for _ in owns]
     for change in reply.rule_changes or ():
-        at, number = _message_of(change.number, owns)
+        at, number = message_of(change.number, owns)
         if not number:
             own = (each for each in spoken if owns[each].find_all(change.quote))
             others = (each for each in spoken if owns[each].names_others(change.quote))
@@ -127,7 +127,7 @@ def shared_out(
     ]
 
 
-def _message_of(number: int | None, owns: Sequence[OwnWords]) -> tuple[int, int | None]:
+def message_of(number: int | None, owns: Sequence[OwnWords]) -> tuple[int, int | None]:
     """Which message a sentence's number is of, and its number there; None for no sentence."""
     left = number or 0
     for at, own in enumerate(owns):

@@ -18,8 +18,9 @@ from acc_ace.core.text.similarity import content_words
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.ext.embedded.conflicts import things_in
 from acc_ace.ext.embedded.forget_wish import forget_wish, wished
+from acc_ace.ext.embedded.self_talk import about_user
 from acc_ace.ext.embedded.speech_acts import is_hedged, is_list, is_said
-from acc_ace.ext.embedded.views import state_of, turn_input_of
+from acc_ace.ext.embedded.views import items_of, mapping_of, state_of, text_of, turn_input_of
 
 _GIST_TOKENS = 95
 _UNCERTAIN_TOKENS = 70
@@ -30,7 +31,8 @@ _TAKEN_BACK = re.compile(r"\bfalse alarm\b|誤報|誤りでした", re.IGNORECAS
 def compress(inputs: Mapping[str, object]) -> CompressorReply:
     """The state after x_t; reads `current_input` and `previous_state`."""
     current = turn_input_of(inputs.get("current_input"))
-    previous = state_of(inputs.get("previous_state")).ccs
+    state = state_of(inputs.get("previous_state"))
+    previous = state.ccs
     text = without_numbers(current.text)
     said = _statements(text)
     corrects = is_correction(text) or _TAKEN_BACK.search(text) is not None
@@ -46,7 +48,17 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
         ),
     )
     # Whole, for a host that asks for the state itself.
-    return CompressorReply(**reply.onto(previous).model_dump(), asks_to_forget=forget_wish(text))
+    return CompressorReply(
+        **reply.onto(previous).model_dump(),
+        asks_to_forget=forget_wish(text),
+        about_user=[*about_user([text, *_late(inputs.get("artifacts"))], state.subjects)] or None,
+    )
+
+
+def _late(artifacts: object) -> list[str]:
+    """The user's messages among the artifacts, which no CCM has read."""
+    users = (text_of(mapping_of(each).get("user")) for each in items_of(artifacts))
+    return [without_numbers(text) for text in users if text]
 
 
 def _statements(text: str) -> list[str]:

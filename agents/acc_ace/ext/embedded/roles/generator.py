@@ -11,9 +11,11 @@ from acc_ace.core.gates.commands import parse_command
 from acc_ace.core.schemas.interaction import GeneratorOutput
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.normalize import one_line
+from acc_ace.core.text.rules.self_statements import concerns_user
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.embedded.memory_quotes import (
+    PROFILE,
     Fact,
     facts_in,
     has_orders,
@@ -85,13 +87,17 @@ def greet(context: PromptContext) -> RuleAnswer | None:
 
 def quote(context: PromptContext) -> RuleAnswer | Call | None:
     """Quote what memory holds about a question or an order, and say that this is all."""
-    if not questions(context.text) and not orders(context.text):
+    is_own = concerns_user(context.text)
+    if not is_own and not questions(context.text) and not orders(context.text):
         return None
     facts, rules = facts_in(context), rules_in_force(context)
+    own = [fact for fact in facts if is_own and fact.source.startswith(PROFILE)]
     tools = {reply.name for reply in context.replies}
     # What a tool of this turn returned is always quoted, its failure too.
-    near = [fact for fact in facts if fact.source in tools][:_QUOTED] or nearest(
-        context.text, [*facts, *rules, *standing_in(context)], limit=_QUOTED
+    near = (
+        [fact for fact in facts if fact.source in tools][:_QUOTED]
+        or own
+        or nearest(context.text, [*facts, *rules, *standing_in(context)], limit=_QUOTED)
     )
     if context.searches and not context.replies and not {*near} & {*facts}:
         name, argument = context.searches[0]

@@ -1,0 +1,166 @@
+"""A small profile of a user: what they said of themself, one fact for each subject, newest first.
+
+A fact is a note of the user's own words, where and when they were said; what is said later of the
+same subject takes its place, and the oldest goes out. It is quoted, and never a rule. It is
+corrected and forgotten like any artifact, and goes with the turn that it was said in.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from acc_ace.container import Container
+from acc_ace.core.gates.qualification_gate import NEAR_BEST, RELEVANT_SCORE
+from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecalledArtifact, RecallQuery
+from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
+from acc_ace.core.schemas.commit import Repair
+from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.schemas.profile import AboutUser, Profile, UserFact
+from acc_ace.core.text.normalize import one_line
+from acc_ace.core.text.redaction import redact
+from acc_ace.core.text.rules.own_words import OwnWords
+from acc_ace.core.text.rules.reading import message_of, numbered_words
+from acc_ace.core.text.rules.self_statements import concerns_user, self_statement
+from acc_ace.core.text.tokens import clip_tokens
+from acc_ace.memory.artifact_edit import CORRECTED
+from acc_ace.memory.artifact_store import ArtifactListing
+
+MOST_FACTS: Final = 24
+
+_PREFIX: Final = "fact:"
+_SOURCE: Final = "user:"
+_SUBJECT_TOKENS: Final = 8
+_FACT_TOKENS: Final = 48
+
+
+class NewFacts(NamedTuple):
+    """What a reply leaves in the profile, and what it pointed at in vain."""
+
+    facts: list[Artifact]
+    repairs: list[Repair]
+
+
+async def profile_artifacts(container: Container, tenant: Tenant) -> list[Artifact]:
+    """The facts, newest first; none where the store cannot list. Raises StoreError."""
+    store = container.artifacts
+    if not isinstance(store, ArtifactListing):
+        return []
+    page = await store.page(tenant, limit=2 * MOST_FACTS, after=_PREFIX)
+    facts = (each for each in page if each.artifact_id.startswith(_PREFIX))
+    return sorted(facts, key=lambda fact: fact.created_at, reverse=True)
+
+
+async def user_profile(container: Container, tenant: Tenant) -> Profile:
+    """The profile as a person reads it. Raises StoreError."""
+    zone = container.settings.zone
+    return Profile(
+        facts=[
+            UserFact(
+                artifact_id=each.artifact_id,
+                subject=subject_of(each),
+                text=each.content,
+                day=each.created_at.astimezone(zone).date(),
+                session=each.session,
+                turn=each.turn,
+            )
+            for each in await profile_artifacts(container, tenant)
+        ]
+    )
+
+
+async def forget_after(container: Container, key: SessionKey, turn: int) -> None:
+    """Forget what was said in the undone turns of a session. Raises StoreError."""
+    for fact in await profile_artifacts(container, key.tenant):
+        if fact.session == key.session and (fact.turn or 0) > turn:
+            await container.artifacts.remove(key.tenant, fact.artifact_id)
+
+
+def subject_of(fact: Artifact) -> str:
+    """What a fact is about."""
+    return fact.source.removeprefix(_SOURCE).removesuffix(CORRECTED)
+
+
+async def with_profile(
+    container: Container,
+    query: RecallQuery,
+    candidates: Sequence[RecalledArtifact],
+    *,
+    is_first: bool,
+) -> list[RecalledArtifact]:
+    """The candidates, and what is known of the user: first where x_t asks about that.
+
+    At a session's start (`is_first`) it comes behind what x_t asks for. Raises StoreError.
+    """
+    is_asked = concerns_user(query.text)
+    if not is_asked and not (is_first and container.settings.bootstrap):
+        return [*candidates]
+    best = max((each.score for each in candidates), default=0.0)
+    score = max(RELEVANT_SCORE, best if is_asked else NEAR_BEST * best)
+    profile = [
+        RecalledArtifact(artifact=fact, score=score, why=["known of the user"])
+        for fact in await profile_artifacts(container, query.key.tenant)
+    ]
+    names = {each.artifact.artifact_id for each in profile}
+    others = [each for each in candidates if each.artifact.artifact_id not in names]
+    return [*profile, *others] if is_asked else [*others, *profile]
+
+
+async def new_facts(
+    container: Container,
+    key: SessionKey,
+    entries: Sequence[AboutUser],
+    messages: Sequence[TurnInput],
+    *,
+    places: Sequence[tuple[int, datetime]],
+    profile: Sequence[Artifact],
+) -> NewFacts:
+    """What a CCM points at in the messages that it read, x_t first, as its numbers count them.
+
+    Each message has its turn and time. Only the user's own words become facts, whatever the CCM
+    makes of them; the oldest of the profile go where there are too many. Raises StoreError.
+    """
+    owns = numbered_words(messages)
+    facts, repairs = dict[str, Artifact](), list[Repair]()
+    for entry in entries[:MOST_FACTS]:
+        at, text = _pointed(entry, owns)
+        if not text:
+            detail = clip_tokens(one_line(f"{entry.subject} {entry.quote}"), _SUBJECT_TOKENS)
+            repairs.append(Repair(field="about_user", reason="not_own_words", detail=detail))
+            continue
+        fact = _fact(key, entry.subject or text, text, places[at])
+        earlier = facts.get(fact.artifact_id)
+        if earlier is None or earlier.created_at <= fact.created_at:
+            facts[fact.artifact_id] = fact
+    others = [each for each in profile if each.artifact_id not in facts]
+    for fact in others[max(0, MOST_FACTS - len(facts)) :]:
+        await container.artifacts.remove(fact.tenant, fact.artifact_id)
+    return NewFacts([*facts.values()], repairs)
+
+
+def _pointed(entry: AboutUser, owns: Sequence[OwnWords]) -> tuple[int, str]:
+    """The message and the words that an entry points at; without a number, the first with them."""
+    at, number = message_of(entry.number, owns)
+    possible = [at] if number else [*range(1, len(owns)), 0]
+    words = ((each, self_statement(owns[each], number, entry.quote)) for each in possible)
+    return next((each for each in words if each[1]), (0, ""))
+
+
+def _fact(key: SessionKey, subject: str, text: str, place: tuple[int, datetime]) -> Artifact:
+    turn, at = place
+    label = clip_tokens(redact(one_line(subject)).replace(",", " "), _SUBJECT_TOKENS)
+    digest = hashlib.sha256(" ".join(label.casefold().split()).encode("utf-8", "replace"))
+    return Artifact(
+        # In digits, which are easy to type.
+        artifact_id=f"{_PREFIX}{int.from_bytes(digest.digest()[:4])}",
+        # Redacted first: a secret that is cut has lost the end by which it is known.
+        content=clip_tokens(redact(one_line(text)), _FACT_TOKENS),
+        source=f"{_SOURCE}{label}",
+        created_at=at,
+        tenant=key.tenant,
+        kind=ArtifactKind.NOTE,
+        # As any note has: whatever it says, it makes no rule.
+        authority=Authority.AGENT,
+        session=key.session,
+        turn=turn,
+    )
