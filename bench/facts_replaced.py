@@ -84,7 +84,9 @@ class Listener(BaseLlm):
         )
 
 
-async def shown(container: Container, messages: Sequence[str], *, user: str) -> str:
+async def shown(
+    container: Container, messages: Sequence[str], *, user: str, session: str = "s"
+) -> str:
     """The state that a model is shown with the last message, which it does not hold."""
     listener = Listener()
     agent = LlmAgent(name="clerk", model=listener, instruction="You are the clerk.")
@@ -93,7 +95,7 @@ async def shown(container: Container, messages: Sequence[str], *, user: str) -> 
         runner.auto_create_session = True
         for text in messages:
             message = types.Content(role="user", parts=[types.Part(text=text)])
-            async for _ in runner.run_async(user_id=user, session_id="s", new_message=message):
+            async for _ in runner.run_async(user_id=user, session_id=session, new_message=message):
                 pass
     return listener.shown.replace(messages[-1], "")
 

@@ -124,7 +124,7 @@ def test_nulls_texts_for_lists_and_lists_for_texts_are_mended() -> None:
         ("I cannot do that.", "not a JSON object"),
         ("[1, 2]", "not a JSON object"),
         ("null", "not a JSON object"),
-        (JSON[:-20], "truncated"),
+        (JSON[:-24], "truncated"),
         (JSON[:30], "truncated"),
         (f"```json\n{JSON[:-1]}\n```", "truncated"),
         ('{"a": 1 "b": 2}', "not JSON"),

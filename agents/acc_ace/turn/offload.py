@@ -13,6 +13,7 @@ from acc_ace.core.schemas.session import ReadThrough, SessionMemory, SessionReco
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import CorruptStoreError
+from acc_ace.memory.profile import profile_artifacts
 from acc_ace.memory.session_notes import extract_by_rule, notes_of
 from acc_ace.turn.session_changes import ancestry
 from acc_ace.turn.session_directory import before_last_turn
@@ -83,7 +84,9 @@ async def outliving_notes(
         for note in notes_of(key, turns, items, at=now):
             notes.pop(note.artifact_id, None)
             notes[note.artifact_id] = note
-    return [note.model_copy(update={"session": None}) for note in notes.values()]
+    facts = await profile_artifacts(container, key.tenant)
+    own = [fact for fact in facts if fact.session == key.session]
+    return [note.model_copy(update={"session": None}) for note in (*notes.values(), *own)]
 
 
 async def _own_notes(container: Container, key: SessionKey) -> list[Artifact]:

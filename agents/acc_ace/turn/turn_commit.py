@@ -96,7 +96,11 @@ def _writes(container: Container, record: "TurnRecord", turn: Interaction) -> It
         if marks := record.observer.ccm_marks:
             yield container.ccm_records.add_write(key.tenant, marks.ccm, marks.marks)
         if facts := record.observer.facts:
-            yield container.artifacts.add_write(facts)
+            # As old as their turn, which they rest on.
+            own = {"created_at": turn.created_at}
+            yield container.artifacts.add_write(
+                [each.model_copy(update=own if each.turn == turn.turn else {}) for each in facts]
+            )
     for interaction in (*(call.evidence for call in lost), turn):
         if interaction is not None:
             yield container.evidence.record_write(key, interaction)

@@ -65,7 +65,7 @@ class RuleChange(ReplyValue):
 
     says: str = ""
     """What the sentence is, in a few words: thought before the verdict."""
-    sentence: Annotated[int | str | None, WithJsonSchema({"type": "integer"})] = None
+    sentence: Annotated[str | int | None, WithJsonSchema({"type": "integer"})] = None
     """Its number in the current input; other text here is taken for the quote."""
     quote: str = ""
     """The clause of it that is meant, verbatim; empty for all of it."""
@@ -107,7 +107,7 @@ class RuleChange(ReplyValue):
         named = value.get("sentence")
         number = sentence_number(named)
         quote = value.get("quote") or ("" if number else named or value.get("text") or "")
-        if not (number or quote):
+        if not number and (not quote or sentence_number(quote)):
             raise ValueError("give the number of the `sentence`")
         kind = value.get("kind") or (None if value.get("rule_id") else ChangeKind.ADD)
         kinds = {"kind": kind} if kind else {}

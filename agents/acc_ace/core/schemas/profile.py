@@ -17,7 +17,7 @@ class AboutUser(ReplyValue):
 
     subject: str = ""
     """What it is about, in a noun: a later sentence on the same subject takes its place."""
-    sentence: Annotated[int | str | None, WithJsonSchema({"type": "integer"})] = None
+    sentence: Annotated[str | int | None, WithJsonSchema({"type": "integer"})] = None
     """Its number in the current input; other text here is taken for the quote."""
     quote: str = ""
     """The part of it that is meant, verbatim; empty for all of it."""
@@ -44,10 +44,12 @@ class AboutUser(ReplyValue):
         """The number and the quote from where models write them."""
         if not isinstance(value, dict):
             return value
-        named = value.get("sentence")
+        named, quote = value.get("sentence"), value.get("quote") or ""
         number = sentence_number(named)
-        quote = value.get("quote") or ("" if number else named) or ""
-        return {**value, "sentence": number, "quote": unmarked(quote)}
+        if number is None and (alone := sentence_number(quote)):
+            number, quote = alone, ""
+        words = quote or ("" if number else named) or ""
+        return {**value, "sentence": number, "quote": unmarked(words)}
 
 
 def unmarked(value: object) -> object:
@@ -57,7 +59,7 @@ def unmarked(value: object) -> object:
 
 def sentence_number(value: object) -> int | None:
     """A sentence's number, also where it was written as '⟦2⟧'."""
-    digits = str(value).strip(" ⟦⟧[]#.") if isinstance(value, int | str) else ""
+    digits = str(value).strip(" ⟦⟧[]#.").removesuffix(".0") if value is not None else ""
     return int(digits) if digits.isdecimal() and len(digits) < _DIGITS else None
 
 

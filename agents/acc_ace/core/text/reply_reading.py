@@ -284,7 +284,7 @@ class _Reader:
 
     def _entry(self, entry: type[ReplyValue], item: object) -> ReplyValue | None:
         hints = entry.hints
-        if isinstance(item, str) and hints.bare:
+        if isinstance(item, str | int) and hints.bare:
             item = {hints.bare: item}
         if isinstance(item, dict) and len(item) == 1:
             [inner] = item.values()

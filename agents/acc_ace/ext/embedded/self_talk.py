@@ -27,14 +27,18 @@ _KINDS: Final = re.compile(
     r"|\b(?:student|engineer|nurse) here\b"
     r"|で働|勤め|勤務|(?:職業|仕事)は|(?:師|会社員|学生|エンジニア)です)"
     rf"|(?P<habit>{_ME} (?:drive|play|speak|type|bike|cycle|walk|get up)\b"
-    rf"|{_ME} .{{1,40}}\bevery (?:day|morning|evening|week)\b|毎[日朝晩週]|普段)",
+    rf"|{_ME} .{{1,40}}\bevery (?:day|morning|evening|week)\b)|(?P<習慣>毎[日朝晩週]|普段)",
     re.IGNORECASE,
 )
 _CHANGE: Final = re.compile(
     r"\b(?:i|we|my|me|our)\b|\b(?:now|these days|any ?more)\b|今は|最近|になりました|変え|代わり",
     re.IGNORECASE,
 )
-_LABEL_WORDS: Final = 3
+_LINKS: Final = re.compile(
+    r"\b(?:for|on|in|at|to|with|of|before|after|every|each|work|day|morning|evening|week)\b"
+)
+_WORD: Final = re.compile(r"[A-Za-z][\w-]+")
+_STEM: Final = 8
 
 
 def about_user(texts: Sequence[str], subjects: Sequence[str]) -> Iterator[AboutUser]:
@@ -79,12 +83,23 @@ def _subject(part: str, subjects: Sequence[str]) -> str:
         return ""
     kind = str(match.lastgroup)
     if kind == "habit":
-        words = [each for each in re.findall(r"[\w-]+", part) if content_words(each)]
-        return _known(part, subjects) or " ".join(words[-_LABEL_WORDS:])
+        return _known(part, subjects) or _thing(part[match.end() :]) or match[kind]
     return match[kind] if kind.startswith("who") else kind
 
 
+def _thing(text: str) -> str:
+    """The last word of the first phrase that has one: of "an old van for work" the van."""
+    phrases = (_WORD.findall(each) for each in _LINKS.split(text))
+    return next((words[-1] for words in phrases if words), "")
+
+
 def _known(text: str, subjects: Sequence[str]) -> str:
-    """The known subject that shares a word with a text, or ''."""
-    words = content_words(text)
-    return next((each for each in subjects if content_words(each) & words), "")
+    """The known subject that shares a word with a text, or the beginning of a long one, or ''.
+
+    A kind is none: "my job failed" is of no user's job.
+    """
+    words = {each[:_STEM] for each in content_words(text)}
+    named = (each for each in subjects if each not in _KINDS.groupindex)
+    return next(
+        (each for each in named if words & {word[:_STEM] for word in content_words(each)}), ""
+    )
