@@ -74,6 +74,9 @@ async def test_the_least_reply_keeps_nothing_and_says_nothing() -> None:
         (SAID, 1, "I live in Tampere."),
         (SAID, "1", "I live in Tampere."),
         ("Please call me 'Fitz'.", {"subject": "name", "sentence": 1}, "Please call me 'Fitz'."),
+        ("I'm vegan; never suggest meat.", {"sentence": 1, "quote": "I'm vegan"}, "I'm vegan"),
+        ("I get up at 4, so keep answers short.", {"sentence": 1}, "I get up at 4"),
+        ("/rule Never suggest meat to me, I'm vegan.", {"sentence": 1}, None),
         (SAID, {"subject": "home", "sentence": 7}, None),
         (SAID, {"subject": "home", "sentence": 2}, None),
         (SAID, {"subject": "home", "quote": "I live in Oslo"}, None),
@@ -139,6 +142,14 @@ async def test_a_fact_in_conflict_with_a_rule_is_none_and_the_rule_holds() -> No
     (verdict,) = [each for each in report.qualified if each.artifact_id.startswith("fact:")]
     assert verdict.reason == "contradicts_constraint"
     assert await facts(talk) == {"duty": fact}
+
+
+async def test_what_becomes_a_rule_is_no_fact_beside_it() -> None:
+    pointed = {"sentence": 1, "quote": "never suggest meat", "kind": "restriction"}
+    talk = scripted({**HOME, "rule_changes": [pointed]}, {})
+    await talk.say("I'm vegan, so never suggest meat.")
+    assert await talk.constraints() == ["I'm vegan, so never suggest meat."]
+    assert await facts(talk) == {"home": "I'm vegan"}
 
 
 async def test_a_fact_that_sounds_like_a_rule_makes_none_in_a_new_session() -> None:

@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Final, NamedTuple
 
 from acc_ace.container import Container
+from acc_ace.core.gates.commands import parse_command
 from acc_ace.core.gates.qualification_gate import NEAR_BEST, RELEVANT_SCORE
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecalledArtifact, RecallQuery
 from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
@@ -114,6 +115,7 @@ async def new_facts(
     *,
     places: Sequence[tuple[int, datetime]],
     profile: Sequence[Artifact],
+    rules: Sequence[str],
 ) -> NewFacts:
     """What a CCM points at in the messages that it read, x_t first, as its numbers count them.
 
@@ -123,8 +125,8 @@ async def new_facts(
     owns = numbered_words(messages)
     facts, repairs = dict[str, Artifact](), list[Repair]()
     for entry in entries[:MOST_FACTS]:
-        at, text = _pointed(entry, owns)
-        if not text:
+        at, text = _pointed(entry, owns, rules)
+        if not text or parse_command(messages[at].text) is not None:
             detail = clip_tokens(one_line(f"{entry.subject} {entry.quote}"), _SUBJECT_TOKENS)
             repairs.append(Repair(field="about_user", reason="not_own_words", detail=detail))
             continue
@@ -138,11 +140,11 @@ async def new_facts(
     return NewFacts([*facts.values()], repairs)
 
 
-def _pointed(entry: AboutUser, owns: Sequence[OwnWords]) -> tuple[int, str]:
+def _pointed(entry: AboutUser, owns: Sequence[OwnWords], rules: Sequence[str]) -> tuple[int, str]:
     """The message and the words that an entry points at; without a number, the first with them."""
     at, number = message_of(entry.number, owns)
     possible = [at] if number else [*range(1, len(owns)), 0]
-    words = ((each, self_statement(owns[each], number, entry.quote)) for each in possible)
+    words = ((each, self_statement(owns[each], number, entry.quote, rules)) for each in possible)
     return next((each for each in words if each[1]), (0, ""))
 
 

@@ -226,6 +226,7 @@ async def compress(
                     messages(start),
                     places=places,
                     profile=facts,
+                    rules=[pin.text for pin in gate.state.pins],
                 )
                 observer.facts += news
         # Without a choice of its turns, a CCM that fails has had its turn.

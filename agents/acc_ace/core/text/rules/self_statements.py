@@ -5,9 +5,11 @@ the words before it say, and no number or quote of a model makes it the user's.
 """
 
 import re
+from collections.abc import Sequence
 
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.polarity import negated
+from acc_ace.core.text.rules.mentions import rules_in
 from acc_ace.core.text.rules.own_words import OwnWords, by_speaker
 from acc_ace.core.text.similarity import content_words
 
@@ -33,21 +35,31 @@ def concerns_user(text: str) -> bool:
     return _ABOUT_USER.search(text) is not None
 
 
-def self_statement(own: OwnWords, number: int | None, quote: str) -> str:
+def self_statement(own: OwnWords, number: int | None, quote: str, rules: Sequence[str] = ()) -> str:
     """What a sentence's number and a quote point at, verbatim, or ''.
 
     A quote narrows the sentence to its parts between commas and joining words, unless that would
-    turn what it says round; one that the sentence does not have is as none.
+    turn what it says round; one that the sentence does not have is as none. Of a sentence that
+    goes on to a rule (one of `rules` is in force), only what comes before it: a rule may be lifted,
+    and must not come back as a fact.
     """
     sentence = next((each.sentence for each in own.pointed(number, quote)), "")
     if not sentence or sentence.endswith(("?", "？")) or _HANDED_OVER.search(sentence):
         return ""
     speakers = by_speaker(sentence)
     if len(content_words(speakers.quoted)) <= _A_NAME:
-        return _narrowed(sentence, quote)
-    # Beside a statement in quotation marks, only what is pointed at by its words is meant.
-    narrowed = _narrowed(speakers.own, quote)
-    return narrowed if narrowed != speakers.own else ""
+        part = _narrowed(sentence, quote)
+    else:
+        # Beside a statement in quotation marks, only what is pointed at by its words is meant.
+        part = _narrowed(speakers.own, quote)
+        part = part if part != speakers.own.strip() else ""
+    ends = [len(part), *(cut.start() for cut in reversed([*JOINTS.finditer(part)]))]
+    parts = (part[:end] for end in ends)
+    return next((each for each in parts if not _has_rule(each, rules)), "")
+
+
+def _has_rule(text: str, rules: Sequence[str]) -> bool:
+    return bool(rules_in(text)) or any(rule in text for rule in rules)
 
 
 def _narrowed(sentence: str, quote: str) -> str:
