@@ -44,6 +44,9 @@ async def test_a_new_session_starts_from_what_the_user_said_of_themself() -> Non
     assert line == f'[{fact.artifact_id}] user:home, {fact.day}: "I live in Tampere."'
     for role in ("compressor", "generator"):
         assert "I live in Tampere" in seen(talk.llm.requests_of(role)[-1])
+    state = await talk.conversation.state(talk.key)
+    assert state is not None
+    assert not state.has_foreign_text
     assert "about_user: home" in seen(talk.llm.requests_of("compressor")[-1])
 
 

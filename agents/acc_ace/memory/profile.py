@@ -161,8 +161,8 @@ def _fact(key: SessionKey, subject: str, text: str, place: tuple[int, datetime])
         created_at=at,
         tenant=key.tenant,
         kind=ArtifactKind.NOTE,
-        # As any note has: whatever it says, it makes no rule.
-        authority=Authority.AGENT,
+        # Its words are the user's own. As what is recalled, they make no rule all the same.
+        authority=Authority.USER,
         session=key.session,
         turn=turn,
     )

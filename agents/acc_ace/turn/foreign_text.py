@@ -45,9 +45,11 @@ def has_foreign_text(
 ) -> bool:
     """Whether words of others came into a turn: with x_t, from memory, or by the last one's tools.
 
-    The session's own turns are not looked at: what came into them is known of their states.
+    The session's own turns are not looked at: what came into them is known of their states. Nor is
+    what the user said of themself.
     """
-    if any(a.kind is not ArtifactKind.TURN or a.session != key.session for a in artifacts):
+    others = (each for each in artifacts if not each.authority.may_rule)
+    if any(a.kind is not ArtifactKind.TURN or a.session != key.session for a in others):
         return True
     veil = Veil(None)
     veil.words(x_t)

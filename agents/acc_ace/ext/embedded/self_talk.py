@@ -17,8 +17,8 @@ _KINDS: Final = re.compile(
     r"|(?P<age>\bi(?:['’]m| am) \d{1,3}(?![\w%])|\bmy birthday\b|\d[歳才])"
     r"|(?P<diet>\b(?:vegan|vegetarian|gluten)\b|\bi (?:do not |don['’]t |only )?(?:eat|drink)\b"
     r"|(?:食べ|飲み)ま(?:す|せん)|食べられ|飲め)"
-    r"|(?P<health>\ballerg|\bdiabet|\bintoleran|アレルギー|血圧|糖尿|苦手)"
-    r"|(?P<name>\bcall me\b|\bmy name is\b|(?:名前|呼び名)は|と呼んで)"
+    r"|(?P<health>\ballerg|\bdiabet|\bintoleran|アレルギー|糖尿|苦手)"
+    r"|(?P<name>\bcall me\b|\bmy name is\b|名前は|と呼んで)"
     r"|\bmy (?P<who>(?:wife|husband|partner|sons?|daughters?|kids|children|twins|mother|father|mum"
     r"|mom|dad|brother|sister|dog|cat|supervisor|boss|manager)(?: (?-i:[A-Z]\w+))?)\b"
     r"|(?P<who_ja>妻|夫|息子|娘|子ども|両親|母|父|兄|弟|姉|妹|犬|猫)(?=[のはがと])"
@@ -27,7 +27,7 @@ _KINDS: Final = re.compile(
     r"|\b(?:student|engineer|nurse) here\b"
     r"|で働|勤め|勤務|(?:職業|仕事)は|(?:師|会社員|学生|エンジニア)です)"
     rf"|(?P<habit>{_ME} (?:drive|play|speak|type|bike|cycle|walk|get up)\b"
-    rf"|{_ME} .{{1,40}}\bevery (?:day|morning|evening|week)\b)|(?P<習慣>毎[日朝晩週]|普段)",
+    rf"|{_ME} .{{1,40}}\bevery (?:day|morning|evening|week)\b)|(?P<習慣>毎[朝晩].*て(?:い)?ま?す)",
     re.IGNORECASE,
 )
 _CHANGE: Final = re.compile(
@@ -54,8 +54,8 @@ def about_user(texts: Sequence[str], subjects: Sequence[str]) -> Iterator[AboutU
 
 def _statements(number: int, sentence: str, subjects: Sequence[str]) -> Iterator[AboutUser]:
     parts = [*_parts(sentence, subjects)]
-    if not parts and _CHANGE.search(sentence) and (known := _known(sentence, subjects)):
-        parts = [(known, sentence)]
+    if not parts and _CHANGE.search(sentence) and (subject := _known(sentence, subjects)):
+        parts = [(subject, sentence)]
     for subject, quote in parts:
         quoted = quote if len(parts) > 1 else ""
         yield AboutUser(subject=subject, sentence=number, quote=quoted)
