@@ -175,11 +175,15 @@ async def test_a_fact_goes_with_its_turn() -> None:
 
 
 async def test_a_forgotten_fact_is_in_no_request_and_its_turn_is_named() -> None:
-    talk = scripted(HOME, {}, {})
+    talk = scripted(HOME, {}, {}, {})
     await talk.say(SAID)
     (fact,) = (await user_profile(talk.container, talk.key.tenant)).facts
     report = await talk.say(f"/forget {fact.artifact_id}")
     assert f"Deleted: {fact.artifact_id}" in report.answer
+    assert "Says it too, of your own, and stays: turn:s1:1" in report.answer
+    asked = len(talk.llm.requests)
+    await talk.say("And now?")
+    assert not [each for each in talk.llm.requests[asked:] if "user:home" in seen(each)]
     assert await facts(talk) == {}
 
 

@@ -5,6 +5,7 @@ same subject takes its place, and the oldest goes out. It is quoted, and never a
 corrected and forgotten like any artifact, and goes with the turn that it was said in.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
@@ -122,9 +123,28 @@ async def new_facts(
     Each message has its turn and time. Only the user's own words become facts, whatever the CCM
     makes of them; the oldest of the profile go where there are too many. Raises StoreError.
     """
+    if not isinstance(container.artifacts, ArtifactListing):
+        # What cannot be listed could be neither seen nor bounded.
+        return NewFacts([], [])
+    # In a thread: each sentence is read for rules.
+    news = await asyncio.to_thread(_facts_of, key, entries[:MOST_FACTS], messages, places, rules)
+    names = {fact.artifact_id for fact in news.facts}
+    others = [each for each in profile if each.artifact_id not in names]
+    for fact in others[max(0, MOST_FACTS - len(names)) :]:
+        await container.artifacts.remove(fact.tenant, fact.artifact_id)
+    return news
+
+
+def _facts_of(
+    key: SessionKey,
+    entries: Sequence[AboutUser],
+    messages: Sequence[TurnInput],
+    places: Sequence[tuple[int, datetime]],
+    rules: Sequence[str],
+) -> NewFacts:
     owns = numbered_words(messages)
     facts, repairs = dict[str, Artifact](), list[Repair]()
-    for entry in entries[:MOST_FACTS]:
+    for entry in entries:
         at, text = _pointed(entry, owns, rules)
         if not text or parse_command(messages[at].text) is not None:
             detail = clip_tokens(one_line(f"{entry.subject} {entry.quote}"), _SUBJECT_TOKENS)
@@ -134,9 +154,6 @@ async def new_facts(
         earlier = facts.get(fact.artifact_id)
         if earlier is None or earlier.created_at <= fact.created_at:
             facts[fact.artifact_id] = fact
-    others = [each for each in profile if each.artifact_id not in facts]
-    for fact in others[max(0, MOST_FACTS - len(facts)) :]:
-        await container.artifacts.remove(fact.tenant, fact.artifact_id)
     return NewFacts([*facts.values()], repairs)
 
 

@@ -6,6 +6,7 @@ the words before it say, and no number or quote of a model makes it the user's.
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.core.text.polarity import negated
@@ -28,6 +29,8 @@ _ABOUT_USER = lazy_pattern(
 )
 _A_NAME = 2
 """Most content words in quotation marks that may be a name; more of them are a statement."""
+
+_MOST_CUTS = 8
 
 
 def concerns_user(text: str) -> bool:
@@ -53,8 +56,8 @@ def self_statement(own: OwnWords, number: int | None, quote: str, rules: Sequenc
         # Beside a statement in quotation marks, only what is pointed at by its words is meant.
         part = _narrowed(speakers.own, quote)
         part = part if part != speakers.own.strip() else ""
-    ends = [len(part), *(cut.start() for cut in reversed([*JOINTS.finditer(part)]))]
-    parts = (part[:end] for end in ends)
+    cuts = [*islice(JOINTS.finditer(part), _MOST_CUTS)]
+    parts = (part[:end] for end in (len(part), *(cut.start() for cut in reversed(cuts))))
     return next((each for each in parts if not _has_rule(each, rules)), "")
 
 
