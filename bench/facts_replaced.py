@@ -27,7 +27,7 @@ from pydantic import PrivateAttr
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.model_settings import AgentSettings
+from acc_ace.model_settings import AgentSettings, Role
 from acc_ace.plugin import BoundedMemoryPlugin
 
 ROWS = Path(__file__).parent / "data" / "facts" / "replaced.jsonl"
@@ -85,12 +85,22 @@ class Listener(BaseLlm):
 
 
 async def shown(
-    container: Container, messages: Sequence[str], *, user: str, session: str = "s"
+    container: Container,
+    messages: Sequence[str],
+    *,
+    user: str,
+    session: str = "s",
+    compressor: BaseLlm | None = None,
 ) -> str:
-    """The state that a model is shown with the last message, which it does not hold."""
+    """The state that a model is shown with the last message, which it does not hold.
+
+    The compressor is the settings' unless it is given.
+    """
     listener = Listener()
     agent = LlmAgent(name="clerk", model=listener, instruction="You are the clerk.")
-    app = App(name="office", root_agent=agent, plugins=[BoundedMemoryPlugin(container)])
+    models: dict[Role, BaseLlm] = {"compressor": compressor} if compressor else {}
+    plugin = BoundedMemoryPlugin(container, models=models)
+    app = App(name="office", root_agent=agent, plugins=[plugin])
     async with InMemoryRunner(app=app) as runner:
         runner.auto_create_session = True
         for text in messages:

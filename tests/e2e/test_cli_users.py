@@ -88,6 +88,17 @@ def test_an_export_that_holds_nothing_says_so(acc_ace: CommandLine) -> None:
 
 
 @needs("embedded")
+def test_what_is_known_of_a_user_is_shown_in_the_terminal(acc_ace: CommandLine) -> None:
+    acc_ace("chat", "--session", "s1", stdin="I live in Tampere.")
+    [fact] = acc_ace("memory", "profile", "--json").turns
+    assert (fact["subject"], fact["text"]) == ("home", "I live in Tampere.")
+    printed = acc_ace("memory", "profile").out
+    assert f"session s1, turn 1 · [{fact['artifact_id']}]\nI live in Tampere." in printed
+    acc_ace("memory", "forget", fact["artifact_id"])
+    assert "nothing is known of user" in acc_ace("memory", "profile").out
+
+
+@needs("embedded")
 def test_what_was_said_is_searched_for_in_the_terminal(acc_ace: CommandLine) -> None:
     acc_ace("chat", "--session", "s1", stdin="The marker is quokka-4711.")
     [hit] = acc_ace("memory", "search", "quokka", "--json").turns

@@ -93,6 +93,7 @@ async def test_the_least_reply_keeps_nothing_and_says_nothing() -> None:
             {"sentence": 1, "quote": "live in Oslo"},
             None,
         ),
+        ("From the list: 'Hi, I'm Jo, a vet from Oslo.' Who is it?", {"sentence": 1}, None),
         ("> I live in Oslo.\nReply to it.", {"quote": "I live in Oslo"}, None),
     ],
 )

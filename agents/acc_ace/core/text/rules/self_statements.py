@@ -17,7 +17,8 @@ from acc_ace.core.text.similarity import content_words
 JOINTS = lazy_pattern(r"[,;、，；]\s*(?:(?:and|but|so) )?| (?:and|but|so) ", re.IGNORECASE)
 """Between the parts of a sentence, each of which may say something of its own."""
 _HANDED_OVER = lazy_pattern(
-    r"\S+[\s\u3000]\S+.*?[:：]\s*['\"]?(?:i|we|my|our)\b|\S{4,}[:：][「『]?(?:私|僕|俺|うち)",
+    r"\S+[\s\u3000]\S+.*?[:：]\s*(?:['\"‘“].*?|(?:\w+,? ){0,2})\b(?:i|we|my|our)\b"
+    r"|\S{4,}[:：][「『]?(?:私|僕|俺|うち)",
     re.IGNORECASE,
 )
 """Words of two or more before a colon and a first person: a letter "says: I am …"."""
