@@ -42,6 +42,11 @@ def turn_artifact_id(key: SessionKey, turn: int) -> str:
     return f"turn:{key.session}:{turn}"
 
 
+def attachment_id(key: SessionKey, turn: int, number: int) -> str:
+    """Id of the artifact of an attachment of a turn; the first one is number 1."""
+    return f"attached:{key.session}:{turn}:{number}"
+
+
 def rest_id(artifact_id: str, number: int) -> str:
     """Id of a later piece of what is too long for one artifact; the first of these is number 2."""
     return f"{_REST}{number}:{artifact_id}"
@@ -115,7 +120,7 @@ def exchange_artifact(
 def _attachments(key: SessionKey, interaction: Interaction, max_tokens: int) -> list[Artifact]:
     wholes = [
         Artifact(
-            artifact_id=f"attached:{key.session}:{interaction.turn}:{number}",
+            artifact_id=attachment_id(key, interaction.turn, number),
             content=given.text,
             source=f"attachment:{given.source}",
             created_at=interaction.created_at,

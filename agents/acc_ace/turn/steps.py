@@ -6,12 +6,15 @@ commit gate before it becomes CCS_t. What a step costs goes to the turn's observ
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final, NamedTuple
 
 from acc_ace.container import Container
 from acc_ace.core.gates.ccs_budget import append_fitting
+from acc_ace.core.gates.commit_gate import GateResult
+from acc_ace.core.gates.consent_notes import unread_notes
 from acc_ace.core.gates.qualification_gate import conclude, decide_by_score, screen
 from acc_ace.core.gates.references import Evidence, carried
 from acc_ace.core.gates.screening import quotation
@@ -49,12 +52,16 @@ from acc_ace.turn.reading import (
     ALWAYS,
     Asked,
     CcmReading,
+    Portion,
     carried_on,
     gated,
+    in_turn,
     is_acknowledged,
     late_messages,
     messages,
+    portions,
     read_to,
+    together,
     unread,
     why_read,
 )
@@ -113,7 +120,8 @@ async def recall(container: Container, start: TurnStart, observer: TurnObserver)
         if is_acknowledged(start):
             return Recall()
         previous, limits = start.previous, container.settings.limits
-        query = recall_query(start.key, start.x_t, previous, limits, at=container.local_now())
+        shown, now = start.shown(limits), container.local_now()
+        query = recall_query(start.key, shown, previous, limits, at=now)
         recalled = await container.artifacts.recall(query)
         observer.warn(*recalled.warnings)
         lost = [
@@ -175,7 +183,9 @@ class Prepared(NamedTuple):
     unkept: tuple[str, ...]
     """What the user says that may be a rule and is not kept."""
     is_read: bool
-    """Whether a CCM has read all that the user said."""
+    """Whether a CCM has read all that the user said, or had its turn to."""
+    is_spent: bool = False
+    """Whether more is left of a long message than the turn has read."""
 
 
 async def compress(
@@ -198,17 +208,15 @@ async def compress(
         evidence = await asyncio.to_thread(_evidence, start, qualified, limits)
         # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
         why = await asyncio.to_thread(why_read, start, limits, reason)
-        to_forget: str | None = None
-        if why is None:
-            is_thanks = is_acknowledged(start)
-            observer.saved["compressor"] = "acknowledgement" if is_thanks else "carried on"
-            gate = await asyncio.to_thread(carried_on, start, evidence, limits)
-        else:
-            reading = await _read(container, start, evidence, observer, model)
-            gate = await asyncio.to_thread(gated, start, evidence, reading, limits)
-            to_forget = reading.reply.asks_to_forget if reading.reply else None
-        # Without a choice of its turns, a CCM that fails has had its turn.
-        is_read = why is not None and (not gate.kept or reason is Asked.EVERY)
+        heard = await (
+            _carry_on(start, evidence, observer, limits)
+            if why is None
+            else _read_all(container, start, evidence, observer, model)
+        )
+        gate, is_long = heard.gate, heard.calls > 1
+        # Without a choice of its turns, a CCM that fails has had its turn, but for a long message.
+        has_turn = reason is Asked.EVERY and not is_long
+        is_read = why is not None and (not heard.unread or has_turn)
         observer.warn(*gate.warnings)
         mixed = start.previous.has_foreign_text or has_foreign_text(
             start.key, start.x_t, qualified.qualified, start.previous_turn
@@ -218,7 +226,8 @@ async def compress(
         if tail.hidden:
             observer.warn(f"what the user said in {len(tail.hidden)} turns is unread and not shown")
         state = _with_tail(start, gate.state, tail)
-        reached = {"has_foreign_text": mixed, "read_to": read_to(start, is_read=is_read)}
+        at = read_to(start, start.evidence_id if is_read else heard.read_to)
+        reached = {"has_foreign_text": mixed, "read_to": at}
         state = state.model_copy(update=reached)
         changes = CcsDiff.between(start.previous, state).changes
         changed = {"constraints_released": released, "changes": changes}
@@ -231,8 +240,80 @@ async def compress(
             warnings=list(observer.warnings),
             why_asked=why or "",
         )
-        wishes = await container.parts.wish_notes(container, start, to_forget)
-        return Prepared(entry, (*gate.notes, *start.erased, *wishes), gate.unkept, is_read)
+        wishes = await container.parts.wish_notes(container, start, heard.asks_to_forget)
+        left = unread_notes(start.x_t.text, heard.unread) if is_long else ()
+        return Prepared(
+            entry,
+            (*gate.notes, *left, *start.erased, *wishes),
+            gate.unkept,
+            is_read or (reason is Asked.EVERY and not (is_long or late_messages(start))),
+            is_long and not is_read,
+        )
+
+
+class _Heard(NamedTuple):
+    """What came of the words of a turn."""
+
+    gate: GateResult
+    calls: int = 1
+    """What it takes to read them all."""
+    unread: Sequence[str] = ()
+    read_to: str = ""
+    asks_to_forget: str | None = None
+
+
+async def _carry_on(
+    start: TurnStart, evidence: Evidence, observer: TurnObserver, limits: Limits
+) -> _Heard:
+    is_thanks = is_acknowledged(start)
+    observer.saved["compressor"] = "acknowledgement" if is_thanks else "carried on"
+    return _Heard(await asyncio.to_thread(carried_on, start, evidence, limits))
+
+
+async def _read_all(
+    container: Container,
+    start: TurnStart,
+    evidence: Evidence,
+    observer: TurnObserver,
+    model: Completion,
+) -> _Heard:
+    """Have the CCM read what is unread, each call going on from the state that the last one made.
+
+    Once a call fails there is no other in this turn; the reader alone hears the beginning of x_t.
+    """
+    limits, lifted = container.settings.limits, await _lifted(container, start)
+    unread_now = await asyncio.to_thread(portions, start, limits)
+    results, wishes, read, has_failed = list[GateResult](), list[str](), list[Portion](), False
+    for portion in in_turn(unread_now, limits.read_calls):
+        part = portion.start
+        if results:
+            # The numbers of CCS_{t-1}: all of it makes one version.
+            numbers = {"version": start.previous.version, "turn": start.previous.turn}
+            part = replace(part, previous=results[-1].state.model_copy(update=numbers))
+        reading = CcmReading(None, Trust.ABSENT, lifted)
+        if not has_failed:
+            reading = await _read(container, part, evidence, observer, model)
+            reading = reading._replace(lifted=lifted)
+        has_failed = reading.reply is None
+        if has_failed and not portion.is_input:
+            continue
+        result = await asyncio.to_thread(
+            gated, part, evidence, reading, limits, newest=portion.late
+        )
+        results.append(result)
+        wishes += filter(None, [reading.reply.asks_to_forget if reading.reply else None])
+        if result.kept:
+            break
+        read.append(portion)
+    left = [each for each in unread_now if each not in read]
+    reached = unread_now[: unread_now.index(left[0])] if left else read
+    return _Heard(
+        together(start.before, results),
+        len(unread_now),
+        [each.start.x_t.text for each in left],
+        reached[-1].read_to if reached else "",
+        next(iter(wishes), None),
+    )
 
 
 async def _read(
@@ -253,7 +334,7 @@ async def _read(
     )
     observer.count(observer.stages["compressor"], result)
     trust = await _trust(container, start, result, observer)
-    return CcmReading(result.value, trust, await _lifted(container, start))
+    return CcmReading(result.value, trust)
 
 
 async def _lifted(container: Container, start: TurnStart) -> list[str]:
@@ -314,7 +395,8 @@ async def _trust(
     x_t, *late = messages(start)
     replies = shared_out(result.value, x_t, late)
     if marks := "".join(map(marks_of, (x_t, *late), replies)):
-        observer.ccm_marks = CcmMarks(tenant.user, ccm, marks)
+        before = observer.ccm_marks.marks if observer.ccm_marks else ""
+        observer.ccm_marks = CcmMarks(tenant.user, ccm, before + marks)
     return trust_in(ccm, tenant.user, await container.ccm_records.of_app(tenant))
 
 
@@ -339,7 +421,7 @@ def _inputs(
     return {
         "previous_state": state_value(previous.model_copy(update={"ccs": ccs})),
         name: artifact_values(quoted, limits.artifact_tokens),
-        "current_input": input_value(screened_input(start.x_t, previous.pins)),
+        "current_input": input_value(screened_input(start.shown(limits), previous.pins)),
     }
 
 
@@ -421,7 +503,7 @@ def _evidence(start: TurnStart, qualified: Qualification, limits: Limits) -> Evi
         frozenset(artifact.artifact_id for artifact in own) | since.keys(),
         quotations(
             [each for each in qualified.qualified if each.artifact_id not in since],
-            start.x_t.text,
+            start.shown(limits).text,
             state_terms(start.previous),
             needed=needed,
             max_tokens=limits.retrieved_artifacts_tokens // _QUOTED,

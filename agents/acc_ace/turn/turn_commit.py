@@ -20,6 +20,7 @@ from acc_ace.core.schemas.interaction import (
     ToolStart,
     TurnInput,
 )
+from acc_ace.memory.long_input import is_long
 from acc_ace.memory.turn_artifacts import turn_artifact_id, turn_artifacts
 from acc_ace.unit_of_work import Write
 
@@ -98,6 +99,11 @@ def _writes(container: Container, record: "TurnRecord", turn: Interaction) -> It
     for interaction in (*(call.evidence for call in lost), turn):
         if interaction is not None:
             yield container.evidence.record_write(key, interaction)
+    most = container.settings.limits.input_tokens
+    failed = (each for each in record.start.since.news if each.turn == turn.turn)
+    if any(is_long(each.input.text, most) for each in failed):
+        # A long message of this number that got no answer has left its pieces.
+        yield container.artifacts.retire_write(key, turn.turn - 1)
     if artifacts := [*(call.artifact for call in lost), *_left(container, record, turn)]:
         yield container.artifacts.add_write(artifacts)
     yield container.directory.open_write(key, at=container.clock.now())
