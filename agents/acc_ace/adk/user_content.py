@@ -103,22 +103,22 @@ def _file_part(given: Attachment) -> types.Part:
 
 
 def quote_attachments(
-    contents: list[types.Content], turn_input: TurnInput, shown: TurnInput
+    contents: list[types.Content], turn_input: TurnInput, brief: TurnInput
 ) -> None:
-    """Quote the attachments in a request as data; what is too long of x_t is as in `shown`.
+    """Quote the attachments in a request as data; what is too long of x_t is as in `brief`.
 
     A request shares its contents with the session's events, so a content is replaced.
     """
-    pairs = zip(turn_input.attachments, shown.attachments, strict=True)
+    pairs = zip(turn_input.attachments, brief.attachments, strict=True)
     short = {whole.text: cut.text for whole, cut in pairs}
     for at, content in enumerate(contents):
         if content.role not in {None, "user"}:
             continue
         is_input = content_text(content, name_attachments=True).text == turn_input.text
         parts = _quoted_parts(content.parts or [], short, has_text_attachments=is_input)
-        if is_input and shown.text != turn_input.text:
+        if is_input and brief.text != turn_input.text:
             first = next(at for at, part in enumerate(content.parts or []) if part.text)
-            parts[first] = types.Part(text=shown.text)
+            parts[first] = types.Part(text=brief.text)
         if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
             contents[at] = content.model_copy(update={"parts": parts})
 

@@ -22,7 +22,7 @@ _LEAST: Final = 8
 _MARK: Final = "> "
 
 
-class Piece(NamedTuple):
+class InputPiece(NamedTuple):
     """A part of a message, and where it ends there; None for the last one."""
 
     text: str
@@ -42,16 +42,16 @@ def is_long(text: str, max_tokens: int) -> bool:
     )
 
 
-def pieces(text: str, max_tokens: int) -> Iterator[Piece]:
+def pieces(text: str, max_tokens: int) -> Iterator[InputPiece]:
     """The text, in pieces of at most `max_tokens` if it is longer."""
     if not is_long(text, max_tokens):
-        yield Piece(text)
+        yield InputPiece(text)
         return
     marked, at, room = with_quote_marks(text), 0, max_tokens - 1
     while True:
         end = part_end(marked, at, MAX_ANALYSED - len(_MARK), room)
         piece = _mark_at(marked, at) + marked[at:end]
-        yield Piece(piece, None if end == len(marked) else end)
+        yield InputPiece(piece, None if end == len(marked) else end)
         if end == len(marked):
             return
         at = end
@@ -69,25 +69,25 @@ def _mark_at(marked: str, at: int) -> str:
     return _MARK if line < at and marked.startswith(_MARK.rstrip(), line) else ""
 
 
-def shown_input(turn_input: TurnInput, key: SessionKey, turn: int, limits: Limits) -> TurnInput:
+def brief_input(turn_input: TurnInput, key: SessionKey, turn: int, limits: Limits) -> TurnInput:
     """x_t as requests have it: of what is too long, its ends and the way to the rest."""
-    texts = [turn_input.text, *(given.text for given in turn_input.attachments)]
+    texts = [turn_input.text, *(each.text for each in turn_input.attachments)]
     if not is_long("\n".join(texts), limits.input_tokens):
         return turn_input
     ways = [
         turn_artifact_id(key, turn),
         *(attachment_id(key, turn, number) for number in range(1, len(texts))),
     ]
-    left, shown = limits.input_tokens, list[str]()
+    left, brief = limits.input_tokens, list[str]()
     for at, (text, way) in enumerate(zip(texts, ways, strict=True)):
         others = sum(min(estimate_tokens(each), left) for each in texts[at + 1 :])
-        shown.append(ends(text, max(left - others, left // 2), f'{SEARCH_TOOL}, "{way}"'))
-        left = max(0, left - estimate_tokens(shown[-1]))
-    given = [
+        brief.append(ends(text, max(left - others, left // 2), f'{SEARCH_TOOL}, "{way}"'))
+        left = max(0, left - estimate_tokens(brief[-1]))
+    attachments = tuple(
         attachment.model_copy(update={"text": text})
-        for attachment, text in zip(turn_input.attachments, shown[1:], strict=True)
-    ]
-    return turn_input.model_copy(update={"text": shown[0], "attachments": tuple(given)})
+        for attachment, text in zip(turn_input.attachments, brief[1:], strict=True)
+    )
+    return turn_input.model_copy(update={"text": brief[0], "attachments": attachments})
 
 
 def ends(text: str, budget: int, rest: str) -> str:

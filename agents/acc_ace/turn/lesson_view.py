@@ -42,11 +42,11 @@ def lesson_view(outcome: TurnOutcome, *, whole: bool = False) -> LessonView:
     """The turn for a Reflector or Curator; `whole` is with the words of others."""
     before, generation = outcome.previous, outcome.generation
     veil = Veil(outcome, is_lifted=whole or outcome.is_experience)
-    given = outcome.turn_input.attachments
+    attachments = outcome.turn_input.attachments
     shown_input = input_value(outcome.turn_input) | {"text": _ends(veil.words(outcome.turn_input))}
-    if given:
-        texts = [veil.text(each.text, "an attachment") for each in given]
-        shown_input["attachments"] = [_ends(text, _MOST // len(given)) for text in texts]
+    if attachments:
+        texts = [veil.text(each.text, "an attachment") for each in attachments]
+        shown_input["attachments"] = [_ends(text, _MOST // len(attachments)) for text in texts]
     results = veil.results(outcome.tool_calls, outcome.tool_results)
     if before is not None:
         veil.results(before.tool_calls, before.tool_results)

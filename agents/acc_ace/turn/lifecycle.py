@@ -196,7 +196,7 @@ class TurnLifecycle:
         # What a turn may read it has read: no act has it read more.
         record.reading.is_done, record.reading.has_failed = prepared[3:]
         self.can_read(record, models)
-        if record.start.shown(self._container.settings.limits) is not record.start.x_t:
+        if record.start.brief(self._container.settings.limits) is not record.start.x_t:
             await self._store_input(record)
 
     async def _store_input(self, record: TurnRecord) -> None:

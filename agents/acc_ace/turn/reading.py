@@ -25,7 +25,7 @@ from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.reader import knows
 from acc_ace.core.text.rules.reading import Trust, read_user_words, shared_out
 from acc_ace.core.text.tokens import estimate_tokens
-from acc_ace.memory.long_input import Piece, is_long, pieces
+from acc_ace.memory.long_input import InputPiece, is_long, pieces
 from acc_ace.memory.tail import NOTHING_READ, SinceReading, place_within, read_place, tail_of
 from acc_ace.turn.turn_record import TurnStart
 
@@ -196,12 +196,12 @@ def portions(start: TurnStart, limits: Limits) -> list[Portion]:
 
     Pieces without a word of the user's own are not read, but for the beginning of x_t.
     """
-    shown, most = start.shown(limits), limits.input_tokens
+    brief, most = start.brief(limits), limits.input_tokens
     texts = [each.input.text for each in late_messages(start)]
-    if not is_long("\n".join([*texts, shown.text if start.x_t.authority.may_rule else ""]), most):
-        return [Portion(replace(start, turn_input=shown), start.evidence_id)]
+    if not is_long("\n".join([*texts, brief.text if start.x_t.authority.may_rule else ""]), most):
+        return [Portion(replace(start, turn_input=brief), start.evidence_id)]
     groups = list[list[_Said]]()
-    for each in _said(start, shown, most):
+    for each in _said(start, brief, most):
         opens_input = each.exchange is None and (not groups or groups[-1][-1].exchange is not None)
         if not each.is_own and not opens_input:
             # Whoever reads what comes before has read all of the user's words up to here.
@@ -216,21 +216,21 @@ def portions(start: TurnStart, limits: Limits) -> list[Portion]:
     return [_portion(start, group) for group in groups]
 
 
-def _said(start: TurnStart, shown: TurnInput, most: int) -> Iterator[_Said]:
+def _said(start: TurnStart, brief: TurnInput, most: int) -> Iterator[_Said]:
     """All that is unread, in pieces of at most so many tokens; x_t last."""
-    name, read = read_place(start.previous.read_to)
+    name, end = read_place(start.previous.read_to)
     for each in late_messages(start):
         late = Late.UNANSWERED if each.outcome is Outcome.FAILED else Late.UNREAD
-        before = read if each.invocation_id == name else 0
+        before = end if each.invocation_id == name else 0
         for piece in pieces(each.input.text, most):
             message = TurnInput(text=piece.text, authority=each.input.authority)
             place = _place(each.invocation_id, before, piece)
             exchange = each.model_copy(update={"input": message})
             yield _Said(message, place, late, exchange, piece.is_own)
     if not (start.x_t.authority.may_rule and is_long(start.x_t.text, most)):
-        yield _Said(shown, start.evidence_id, None, None)
+        yield _Said(brief, start.evidence_id, None, None)
         return
-    attached = shown.attachments
+    attached = brief.attachments
     for piece in pieces(start.x_t.text, most):
         message = start.x_t.model_copy(update={"text": piece.text, "attachments": attached})
         place = _place(start.evidence_id, 0, piece)
@@ -238,12 +238,12 @@ def _said(start: TurnStart, shown: TurnInput, most: int) -> Iterator[_Said]:
         attached = ()
 
 
-def _place(name: str, before: int, piece: Piece) -> str:
+def _place(name: str, before: int, piece: InputPiece) -> str:
     return name if piece.end is None else place_within(name, before + piece.end)
 
 
-def _up_to(said: _Said, later: _Said) -> _Said:
-    return said._replace(read_to=later.read_to)
+def _up_to(earlier: _Said, later: _Said) -> _Said:
+    return earlier._replace(read_to=later.read_to)
 
 
 def _text(group: Sequence[_Said]) -> str:

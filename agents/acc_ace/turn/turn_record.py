@@ -28,7 +28,7 @@ from acc_ace.core.schemas.qualification import Qualification, QualificationVerdi
 from acc_ace.core.schemas.reflection import Feedback, Judgement, Reflection
 from acc_ace.core.schemas.report import ReportedLearning, TurnEvent
 from acc_ace.core.schemas.session import SessionRecord
-from acc_ace.memory.long_input import shown_input
+from acc_ace.memory.long_input import brief_input
 from acc_ace.memory.tail import SinceReading
 from acc_ace.turn.observer import Listener, TurnObserver
 from acc_ace.turn.ports import EventBuffer
@@ -83,9 +83,9 @@ class TurnStart:
         """The turn's input. Raises LookupError before the turn is opened."""
         return require(self.turn_input, "turn_input", "turn")
 
-    def shown(self, limits: Limits) -> TurnInput:
+    def brief(self, limits: Limits) -> TurnInput:
         """x_t as requests have it. Raises LookupError before the turn is opened."""
-        return shown_input(self.x_t, self.key, self.previous.turn + 1, limits)
+        return brief_input(self.x_t, self.key, self.previous.turn + 1, limits)
 
     @property
     def before(self) -> CommittedState:

@@ -180,7 +180,7 @@ class BoundedMemoryPlugin(BasePlugin):
             llm_request.append_tools([search])
         await find_cache(llm_request, ctx, run.events())
         put_memory(llm_request, ctx, turn.record, prompt=self._prompt, limits=limits)
-        text = turn.record.start.shown(limits).text
+        text = turn.record.start.brief(limits).text
         note_request(turn.record.observer, callback_context, llm_request, text)
         return None
 

@@ -45,9 +45,9 @@ def put_memory(
     an agent with a static instruction keeps it free of that: it comes first in the contents then.
     What changes with each turn is in the contents, so that caches of prefixes hold.
     """
-    turn_input, shown = record.start.x_t, record.start.shown(limits)
-    quote_attachments(request.contents, turn_input, shown)
-    unsaid = None if _ends_with(request, shown) else input_value(shown)
+    turn_input, brief = record.start.x_t, record.start.brief(limits)
+    quote_attachments(request.contents, turn_input, brief)
+    unsaid = None if _ends_with(request, brief) else input_value(brief)
     put_changing(request.contents, record, prompt, current_input=unsaid, apart=True)
     text = lasting_text(record, prompt, limits)
     if _takes_instructions(request, ctx):

@@ -206,7 +206,7 @@ class ToolLoop(AgentCalls):
                 f"(limit {self._limits.tool_calls}, ACC_ACE_LIMITS__TOOL_CALLS)"
             )
         self._guard.note(record, llm_request.tools_dict)
-        text = record.start.shown(self._limits).text
+        text = record.start.brief(self._limits).text
         note_request(record.observer, callback_context, llm_request, text)
         return None
 
@@ -273,7 +273,7 @@ class ToolLoop(AgentCalls):
         turn_input = record.start.turn_input
         if turn_input is None or not llm_request.contents:
             return
-        first, brief = llm_request.contents[0], record.start.shown(self._limits)
+        first, brief = llm_request.contents[0], record.start.brief(self._limits)
         is_said = [part.text for part in first.parts or []][:1] == [turn_input.text]
         if is_said and not turn_input.authority.may_rule:
             shown = input_value(screened_input(brief, record.rules))

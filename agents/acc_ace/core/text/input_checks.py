@@ -76,7 +76,7 @@ def take_input(
         )
     if not text.strip():
         raise InputError("the input is empty; send some text")
-    given = tuple(
+    filled = tuple(
         Attachment(
             text=_encodable(each.text),
             source=one_line(each.source)[:MAX_ID_CHARS] or f"attachment {number}",
@@ -84,7 +84,7 @@ def take_input(
         for number, each in enumerate(attachments, start=1)
         if each.text.strip()
     )
-    return TurnInput(text=_encodable(text), authority=authority, attachments=given)
+    return TurnInput(text=_encodable(text), authority=authority, attachments=filled)
 
 
 def _encodable(text: str) -> str:

@@ -256,12 +256,12 @@ class Speakers(NamedTuple):
 
 
 def by_speaker(text: str) -> Speakers:
-    """Part a message by whose words they are, as `own_words` reads it."""
+    """Part a message by whose words they are, as `own_words` reads it; the rest is foreign."""
     read = own_words(text)
     quotations = (match.group() for line in read.lines for match in _QUOTATION.finditer(line))
     others = (line for line in text[:MAX_ANALYSED].splitlines() if line not in read.lines)
     own = "\n".join(_QUOTATION.sub(" ", line) for line in read.lines)
-    return Speakers(own, "\n".join(quotations), "\n".join(others))
+    return Speakers(own, "\n".join(quotations), "\n".join([*others, text[MAX_ANALYSED:]]))
 
 
 def _sentence(text: str) -> _Sentence:
