@@ -124,6 +124,7 @@ async def test_what_is_left_is_read_in_the_next_turns_and_once(mode: Mode) -> No
         ("Kim wrote:", "^^ That was Kim's mail."),
         ("<mail>", "</mail>"),
         ("> quoted", ""),
+        ("Kim told me “", "”"),
     ],
 )
 async def test_others_words_bind_nothing_in_any_piece(

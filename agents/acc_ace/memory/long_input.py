@@ -11,7 +11,8 @@ from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.normalize import MAX_ANALYSED
-from acc_ace.core.text.rules.quoted_spans import with_quote_marks
+from acc_ace.core.text.rules.own_words import marked
+from acc_ace.core.text.rules.quoted_spans import QUOTED_LINE
 from acc_ace.core.text.tokens import estimate_tokens, token_end
 from acc_ace.memory.chunking import part_end
 from acc_ace.memory.turn_artifacts import SEARCH_TOOL, attachment_id, turn_artifact_id
@@ -31,8 +32,7 @@ class InputPiece(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Whether some of it is not marked as others'."""
-        lines = self.text.splitlines()
-        return any(line.strip() and not line.startswith(_MARK.rstrip()) for line in lines)
+        return any(line.strip() and not QUOTED_LINE.match(line) for line in self.text.splitlines())
 
 
 def is_long(text: str, max_tokens: int) -> bool:
@@ -47,26 +47,23 @@ def pieces(text: str, max_tokens: int) -> Iterator[InputPiece]:
     if not is_long(text, max_tokens):
         yield InputPiece(text)
         return
-    marked, at, room = with_quote_marks(text), 0, max_tokens - 1
-    while True:
-        end = part_end(marked, at, MAX_ANALYSED - len(_MARK), room)
-        piece = _mark_at(marked, at) + marked[at:end]
-        yield InputPiece(piece, None if end == len(marked) else end)
-        if end == len(marked):
-            return
+    whole, at = marked(text), 0
+    while at < len(whole):
+        end = part_end(whole, at, MAX_ANALYSED - len(_MARK), max_tokens - 1)
+        yield InputPiece(_mark_at(whole, at) + whole[at:end], end if end < len(whole) else None)
         at = end
 
 
 def rest_from(text: str, end: int) -> str:
     """What follows the piece of a text that ends there."""
-    marked = with_quote_marks(text)
-    return _mark_at(marked, end) + marked[end:]
+    whole = marked(text)
+    return _mark_at(whole, end) + whole[end:]
 
 
-def _mark_at(marked: str, at: int) -> str:
+def _mark_at(whole: str, at: int) -> str:
     """The mark of a line of others' that is cut there."""
-    line = marked.rfind("\n", 0, at) + 1
-    return _MARK if line < at and marked.startswith(_MARK.rstrip(), line) else ""
+    line = whole.rfind("\n", 0, at) + 1
+    return _MARK if QUOTED_LINE.match(whole[line:at]) else ""
 
 
 def brief_input(turn_input: TurnInput, key: SessionKey, turn: int, limits: Limits) -> TurnInput:

@@ -18,7 +18,7 @@ _LONG = 400
 
 _LINE_END = lazy_pattern(r"[\r\n\u2028\u2029]")
 _FENCE = lazy_pattern(r"^\s*(?P<fence>`{3,}|~{3,})(?P<rest>.*)$")
-_QUOTED_LINE = lazy_pattern(r"^\s*[>＞|│]")
+QUOTED_LINE = lazy_pattern(r"^\s*[>＞|│]")
 _FORWARDED = lazy_pattern(
     r"^\s*-{2,8} ?(?:begin )?(?:original|forwarded|転送|元のメッセージ)|\bwrote[:：]\s*$",
     re.IGNORECASE,
@@ -94,7 +94,7 @@ def _marked(line: str, own: Sequence[str]) -> Iterator[str]:
 
 def _as_quoted(words: str) -> Iterator[str]:
     if words.strip():
-        yield words if _QUOTED_LINE.match(words) else f"> {words}"
+        yield words if QUOTED_LINE.match(words) else f"> {words}"
 
 
 def _unmarked_lines(text: str) -> Iterator[tuple[int, str, bool]]:
@@ -105,7 +105,7 @@ def _unmarked_lines(text: str) -> Iterator[tuple[int, str, bool]]:
     for at, line in lines:
         if _POINTS_UP.match(line):
             is_foreign = False
-        if _QUOTED_LINE.match(line) or _MACHINE_LINE.match(line):
+        if QUOTED_LINE.match(line) or _MACHINE_LINE.match(line):
             continue
         if is_foreign:
             yield at, line, False
