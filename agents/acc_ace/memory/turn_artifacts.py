@@ -61,7 +61,7 @@ def id_after(artifact_id: str) -> str:
 
 
 _REST = "rest:"
-_MOST_PIECES = 512
+MOST_PIECES = 512
 """Pieces of one text that are stored: about a million tokens with default limits."""
 
 
@@ -94,7 +94,7 @@ def _rest(whole: Artifact, pieces: Iterable[str]) -> list[Artifact]:
                 "kind": kind,
             }
         )
-        for number, piece in enumerate(islice(pieces, _MOST_PIECES), start=2)
+        for number, piece in enumerate(islice(pieces, MOST_PIECES), start=2)
     ]
 
 

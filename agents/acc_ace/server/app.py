@@ -30,7 +30,7 @@ from acc_ace.cockpit.timeline import Timeline
 from acc_ace.config import ROLES, Role, Settings, disable_unexported_telemetry
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
-from acc_ace.core.text.input_checks import most_chars
+from acc_ace.core.text.input_checks import most_bytes
 from acc_ace.hooks import ROUTERS, offering
 from acc_ace.models.factory import describe
 from acc_ace.pipeline import build_app
@@ -279,7 +279,7 @@ def _guard(app: FastAPI, container: Container, identities: Identities, gate: Tur
         [
             Middleware(
                 BodyLimit,
-                limit=most_chars(settings.limits),
+                limit=most_bytes(settings.limits),
                 seconds=settings.limits.receive_s,
                 upload=Upload(
                     memory_routes.PREFIX,

@@ -27,7 +27,7 @@ from acc_ace.core.schemas.qualification import QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.errors import InputError, StoreError
 from acc_ace.memory.tail import read_place, since_reading
-from acc_ace.memory.turn_artifacts import turn_artifacts
+from acc_ace.memory.turn_artifacts import MOST_PIECES, id_after, rest_id, turn_artifacts
 from acc_ace.model_settings import Role
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.reading import Asked
@@ -203,7 +203,14 @@ class TurnLifecycle:
         """Store x_t for search, since requests show its ends only. Raises StoreError."""
         limit, now = self._container.settings.limits.tool_result_tokens, self._container.clock.now()
         said = interaction_of(record, Outcome.FAILED, at=now, prompt_hashes={})
-        await self._container.artifacts.add(turn_artifacts(record.key, said, max_tokens=limit))
+        artifacts = turn_artifacts(record.key, said, max_tokens=limit)
+        await self._container.artifacts.add(artifacts)
+        last = id_after(rest_id("", MOST_PIECES))
+        if any(each.artifact_id.startswith(last) for each in artifacts):
+            record.observer.warn(
+                f"of a long text search finds the first {MOST_PIECES + 1} pieces; raise "
+                "ACC_ACE_LIMITS__TOOL_RESULT_TOKENS for larger ones"
+            )
 
     def can_read(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
         """Let an act have read what the turn has left unread."""

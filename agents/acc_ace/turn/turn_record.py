@@ -126,6 +126,7 @@ class LateReading:
     is_done: bool = False
     """Whether all is read, or had its turn to be."""
     has_failed: bool = False
+    """Whether no act has more read in this turn."""
     news: set[str] = field(default_factory=set)
     """Ids of the rules that it has found."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)

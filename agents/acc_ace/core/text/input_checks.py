@@ -21,8 +21,8 @@ _CHARS_PER_TOKEN: Final = 16
 """More than any token takes in JSON: four characters, escaped or of four bytes in UTF-8."""
 
 
-def most_chars(limits: Limits) -> int:
-    """Characters of the largest x_t, and bytes of the largest body: never below 2 Mi."""
+def most_bytes(limits: Limits) -> int:
+    """Bytes of the largest x_t with its attachments, and of the largest body: never below 2 MiB."""
     return max(_LEAST_BOUND, _CHARS_PER_TOKEN * limits.input_tokens)
 
 
@@ -58,7 +58,7 @@ def take_input(
     *,
     attachments: Sequence[Attachment] = (),
 ) -> TurnInput:
-    """Validate x_t; raises InputError when blank, InputTooLargeError beyond `most_chars`.
+    """Validate x_t; raises InputError when blank, InputTooLargeError beyond `most_bytes`.
 
     Attachments count toward that. What is longer than `limits.input_tokens` is read in pieces.
 
@@ -68,11 +68,12 @@ def take_input(
         raise InputError("an input cannot have system authority; use user, tool or retrieved")
     if len(attachments) > MAX_ATTACHMENTS:
         raise InputError(f"{len(attachments)} attachments; at most {MAX_ATTACHMENTS} can be sent")
-    size, most = len(text) + sum(len(each.text) for each in attachments), most_chars(limits)
-    if size > most:
+    texts, most = [text, *(each.text for each in attachments)], most_bytes(limits)
+    size = sum(map(len, texts))
+    if size > most or (size := sum(len(each.encode("utf-8", "replace")) for each in texts)) > most:
         raise InputTooLargeError(
-            f"the input has {size:,} characters, at most {most:,} are taken; send less, store it "
-            "as a document and ask about it, or raise ACC_ACE_LIMITS__INPUT_TOKENS"
+            f"the input has {size:,} bytes or more, at most {most:,} are taken; send less, store "
+            "it as a document and ask about it, or raise ACC_ACE_LIMITS__INPUT_TOKENS"
         )
     if not text.strip():
         raise InputError("the input is empty; send some text")
