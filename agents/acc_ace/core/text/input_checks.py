@@ -71,9 +71,11 @@ def take_input(
     texts, most = [text, *(each.text for each in attachments)], most_bytes(limits)
     size = sum(map(len, texts))
     if size > most or (size := sum(len(each.encode("utf-8", "replace")) for each in texts)) > most:
+        largest = max(attachments, key=lambda each: len(each.text), default=None)
+        beside = f" with attachment '{one_line(largest.source)[:MAX_ID_CHARS]}'" if largest else ""
         raise InputTooLargeError(
-            f"the input has {size:,} bytes or more, at most {most:,} are taken; send less, store "
-            "it as a document and ask about it, or raise ACC_ACE_LIMITS__INPUT_TOKENS"
+            f"the input{beside} has {size:,} bytes or more, at most {most:,} are taken; send "
+            "less, store it as a document and ask about it, or raise ACC_ACE_LIMITS__INPUT_TOKENS"
         )
     if not text.strip():
         raise InputError("the input is empty; send some text")
