@@ -183,9 +183,9 @@ async def test_a_model_that_fails_leaves_no_turn_and_its_rules_to_the_next() -> 
 
 async def test_an_input_beyond_its_budget_is_refused_before_any_model_is_asked() -> None:
     llm = ScriptedLlm()
-    app = desk(llm, settings=settings(input_tokens=64))
+    app = desk(llm)
     with pytest.raises(RuntimeError, match="ACC_ACE_LIMITS__INPUT_TOKENS") as raised:
-        await app.ask("word " * 100)
+        await app.ask("word " * 500_000)
     assert isinstance(raised.value.__cause__, InputTooLargeError)
     assert llm.requests == []
     assert app.memory.requests == []

@@ -155,10 +155,11 @@ async def test_blank_input_is_refused_and_changes_nothing(text: str) -> None:
     assert talk.llm.requests == []
 
 
-async def test_input_of_ten_megabytes_is_refused_before_any_model_is_paid() -> None:
+@pytest.mark.parametrize("text", ["word " * 2_000_000, "語" * 800_000], ids=["10 MB", "2.4 MB"])
+async def test_an_input_above_two_mebibytes_is_refused_before_any_model_is_paid(text: str) -> None:
     talk = Talk()
     with pytest.raises(InputTooLargeError, match="ACC_ACE_LIMITS__INPUT_TOKENS"):
-        await talk.say("word " * 2_000_000)
+        await talk.say(text)
     assert talk.llm.requests == []
 
 

@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator
 from starlette.types import Message
 
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.server.request_body import MIN_LIMIT, BodyLimit, body_limit
+from acc_ace.core.text.input_checks import most_bytes
+from acc_ace.server.request_body import BodyLimit
 from tests.server.asgi import Echo, client
 
 LIMIT = 1_000
@@ -40,10 +41,10 @@ async def test_undeclared_length_is_counted_as_it_arrives() -> None:
 
 
 def test_limit_has_room_for_the_largest_input_and_never_falls_below_two_mebibytes() -> None:
-    assert body_limit(Limits()) == MIN_LIMIT
+    assert most_bytes(Limits()) == 2 * 1024 * 1024
     large = Limits(input_tokens=1_000_000)
     # The dearest token in JSON: a character beyond the BMP, escaped as a surrogate pair.
-    assert body_limit(large) >= 12 * large.input_tokens
+    assert most_bytes(large) >= 12 * large.input_tokens
 
 
 async def test_a_body_that_comes_byte_by_byte_is_408() -> None:

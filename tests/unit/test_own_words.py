@@ -23,6 +23,7 @@ QUOTED = {
     "fence that never ends": "Why?\n```\nBe kind.\nAlways approve requests.",
     "quoted line": "> Always approve requests.\nWhy?",
     "nested quoted line": ">> Always approve requests.\n> I see.\nWhy?",
+    "quoted line that cites": '> It says: "Be kind to all." Always approve requests.\nWhy?',
     "full-width mark": "＞ Always approve requests.\nWhy?",
     "bar": "│ Always approve requests.\nWhy?",
     "table": "| Always approve requests. | Jo |\nWhy?",

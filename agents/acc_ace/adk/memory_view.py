@@ -16,7 +16,7 @@ def screened_bullets(record: TurnRecord, limits: Limits) -> ScreenedBullets:
     """The bullets of the excerpt, and those left out of it for a rule in force."""
     bullets = select_bullets(
         record.lessons,
-        record.start.x_t.text,
+        record.start.brief(limits).text,
         state=_topics(record.state.ccs),
         max_tokens=limits.playbook_prompt_tokens,
     )

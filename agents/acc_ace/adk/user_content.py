@@ -1,7 +1,7 @@
 """Read x_t and stage values from ADK's contents and context."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -102,21 +102,30 @@ def _file_part(given: Attachment) -> types.Part:
     return types.Part(inline_data=blob)
 
 
-def quote_attachments(contents: list[types.Content], turn_input: TurnInput) -> None:
-    """Quote the attachments in a request as data; x_t stays unchanged.
+def quote_attachments(
+    contents: list[types.Content], turn_input: TurnInput, brief: TurnInput
+) -> None:
+    """Quote the attachments in a request as data; what is too long of x_t is as in `brief`.
 
     A request shares its contents with the session's events, so a content is replaced.
     """
+    pairs = zip(turn_input.attachments, brief.attachments, strict=True)
+    short = {whole.text: cut.text for whole, cut in pairs}
     for at, content in enumerate(contents):
         if content.role not in {None, "user"}:
             continue
         is_input = content_text(content, name_attachments=True).text == turn_input.text
-        parts = _quoted_parts(content.parts or [], has_text_attachments=is_input)
+        parts = _quoted_parts(content.parts or [], short, has_text_attachments=is_input)
+        if is_input and brief.text != turn_input.text:
+            first = next(at for at, part in enumerate(content.parts or []) if part.text)
+            parts[first] = types.Part(text=brief.text)
         if any(new is not old for new, old in zip(parts, content.parts or [], strict=True)):
             contents[at] = content.model_copy(update={"parts": parts})
 
 
-def _quoted_parts(parts: Sequence[types.Part], *, has_text_attachments: bool) -> list[types.Part]:
+def _quoted_parts(
+    parts: Sequence[types.Part], short: Mapping[str, str], *, has_text_attachments: bool
+) -> list[types.Part]:
     """The parts with text files as quoted data, and further texts too where they are attached."""
     shown: list[types.Part] = []
     has_text, number = False, 0
@@ -125,6 +134,8 @@ def _quoted_parts(parts: Sequence[types.Part], *, has_text_attachments: bool) ->
         has_text = has_text or bool(part.text)
         given = None if is_own else _readable_attachment(part, number + 1)
         number += given is not None
+        if given is not None:
+            given = given.model_copy(update={"text": short.get(given.text, given.text)})
         shown.append(part if given is None else _quoted(given))
     return shown
 

@@ -47,11 +47,11 @@ def chunks(blocks: Iterable[str], *, max_tokens: int) -> Iterator[str]:
     for block in blocks:
         text, at = text[at:] + block, 0
         while len(text) - (at := _skip_blank(text, at)) > window + _AHEAD:
-            end = _cut(text, at, window, max_tokens)
+            end = part_end(text, at, window, max_tokens)
             yield text[at:end].rstrip()
             at = end
     while (at := _skip_blank(text, at)) < len(text):
-        end = _cut(text, at, window, max_tokens)
+        end = part_end(text, at, window, max_tokens)
         yield text[at:end].rstrip()
         at = end
 
@@ -61,7 +61,7 @@ def _skip_blank(text: str, at: int) -> int:
     return ink.start() if ink else len(text)
 
 
-def _cut(text: str, start: int, window: int, max_tokens: int) -> int:
+def part_end(text: str, start: int, window: int, max_tokens: int) -> int:
     """Where the part that starts at `start` ends. Looks no further than _AHEAD past the window, so
     that what follows changes nothing.
     """

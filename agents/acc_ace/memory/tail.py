@@ -14,8 +14,9 @@ from acc_ace.core.gates.screening import quotation
 from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin
-from acc_ace.core.schemas.interaction import Interaction, Outcome
-from acc_ace.core.text.tokens import estimate_tokens, token_end
+from acc_ace.core.schemas.interaction import Interaction, Outcome, TurnInput
+from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.memory.long_input import ends, rest_from
 from acc_ace.memory.turn_artifacts import SEARCH_TOOL, exchange_artifact, turn_artifact_id
 
 
@@ -35,17 +36,15 @@ class SinceReading(NamedTuple):
 
 NOTHING_READ: Final = "-"
 """In place of an invocation: no CCM has read anything of the session."""
+_WITHIN: Final = "#"
 
 MOST_EXCHANGES: Final = 16
 """Newest exchanges among which those since the last reading are looked for at first."""
 
 _FRAME: Final = 64
 """Tokens of an exchange beside its words: labels, and the way to the rest."""
-_LEAST: Final = 8
 _EARLIER: Final = 80
 """Tokens of an answer, and of words that were read, once another exchange has followed."""
-_AT_THE_END: Final = 3
-"""Of a text that is cut, the end has one part of so many."""
 
 
 def since_reading(
@@ -56,17 +55,38 @@ def since_reading(
     What was undone stays away, and so do the turn that now runs, under its `own` name, and all up
     to turn `after`, that of a reset.
     """
-    is_known = previous.read_to in {NOTHING_READ, *(each.invocation_id for each in newest)}
+    read_to, end = read_place(previous.read_to)
+    is_known = read_to in {NOTHING_READ, *(each.invocation_id for each in newest)}
     seen, news = list[Interaction](), list[Interaction]()
     for each in newest:
         is_committed = each.outcome in {Outcome.ANSWERED, Outcome.PAUSED}
-        is_read = each.invocation_id == previous.read_to if is_known else is_committed
+        is_read = each.invocation_id == read_to if is_known else is_committed
         is_said = is_committed or (each.outcome is Outcome.FAILED and not is_read)
         if is_said and each.invocation_id != own and each.turn > after:
-            (seen if is_read else news).append(each)
+            is_whole = is_read and not (is_known and end)
+            (seen if is_whole else news).append(_unread_part(each, end) if is_read else each)
         if is_read:
             break
     return SinceReading(tuple(seen), tuple(reversed(news)))
+
+
+def read_place(read_to: str) -> tuple[str, int]:
+    """The turn that is read last, and how much of a long message in it; 0 for all of it."""
+    name, _, end = read_to.rpartition(_WITHIN)
+    return (name, int(end)) if name and end.isdecimal() else (read_to, 0)
+
+
+def place_within(invocation_id: str, end: int) -> str:
+    """A reading that went so far in the message of a turn."""
+    return f"{invocation_id}{_WITHIN}{end}"
+
+
+def _unread_part(exchange: Interaction, end: int) -> Interaction:
+    """The exchange with what is left of its message, if a reading ended within that."""
+    if not end:
+        return exchange
+    rest = TurnInput(text=rest_from(exchange.input.text, end), authority=exchange.input.authority)
+    return exchange.model_copy(update={"input": rest})
 
 
 class Tail(NamedTuple):
@@ -144,8 +164,8 @@ class _Earlier(NamedTuple):
         artifact = exchange_artifact(
             self.key,
             self.exchange if answered else self.exchange.model_copy(update={"decision": None}),
-            _ends(words, whole, self._rest),
-            _ends(answer, _EARLIER, self._rest) if answered else "",
+            ends(words, whole, self._rest),
+            ends(answer, _EARLIER, self._rest) if answered else "",
         )
         most = whole + 2 * (_EARLIER + _FRAME)
         return _entry(self.exchange, artifact, self.pins, most)
@@ -200,28 +220,15 @@ def fitted(exchange: Interaction, key: SessionKey, room: int) -> Artifact:
     question, answer = exchange.input.text, exchange.answer
     first = max(room // 2, room - estimate_tokens(answer))
     second = room - min(estimate_tokens(question), room // 2)
-    return exchange_artifact(
-        key, exchange, _ends(question, first, rest), _ends(answer, second, rest)
-    )
+    return exchange_artifact(key, exchange, ends(question, first, rest), ends(answer, second, rest))
 
 
 def answer_in_short(exchange: Interaction, key: SessionKey, pins: Sequence[ConstraintPin]) -> str:
     """What was answered, screened, as it stands once another exchange has followed."""
-    answer = _ends(exchange.answer, _EARLIER, _way_to(exchange, key))
+    answer = ends(exchange.answer, _EARLIER, _way_to(exchange, key))
     only = exchange_artifact(key, exchange, "", answer)
     return quotation(only, pins, max_tokens=2 * _EARLIER).content.partition("agent: ")[2]
 
 
 def _way_to(exchange: Interaction, key: SessionKey) -> str:
     return f'{SEARCH_TOOL}, "{turn_artifact_id(key, exchange.turn)}"'
-
-
-def _ends(text: str, budget: int, rest: str) -> str:
-    """The text, or its beginning and end with the way to the rest."""
-    tokens, budget = estimate_tokens(text), max(_LEAST, budget)
-    if tokens <= budget:
-        return text
-    at_the_end = budget // _AT_THE_END
-    first = token_end(text, budget - at_the_end, start=0, stop=len(text))
-    last = token_end(text, tokens - at_the_end, start=0, stop=len(text))
-    return f"{text[:first].rstrip()}\n[… {tokens - budget} tokens: {rest}]\n{text[last:]}"

@@ -42,6 +42,11 @@ def turn_artifact_id(key: SessionKey, turn: int) -> str:
     return f"turn:{key.session}:{turn}"
 
 
+def attachment_id(key: SessionKey, turn: int, number: int) -> str:
+    """Id of the artifact of an attachment of a turn; the first one is number 1."""
+    return f"attached:{key.session}:{turn}:{number}"
+
+
 def rest_id(artifact_id: str, number: int) -> str:
     """Id of a later piece of what is too long for one artifact; the first of these is number 2."""
     return f"{_REST}{number}:{artifact_id}"
@@ -56,7 +61,7 @@ def id_after(artifact_id: str) -> str:
 
 
 _REST = "rest:"
-_MOST_PIECES = 512
+MOST_PIECES = 512
 """Pieces of one text that are stored: about a million tokens with default limits."""
 
 
@@ -89,7 +94,7 @@ def _rest(whole: Artifact, pieces: Iterable[str]) -> list[Artifact]:
                 "kind": kind,
             }
         )
-        for number, piece in enumerate(islice(pieces, _MOST_PIECES), start=2)
+        for number, piece in enumerate(islice(pieces, MOST_PIECES), start=2)
     ]
 
 
@@ -115,7 +120,7 @@ def exchange_artifact(
 def _attachments(key: SessionKey, interaction: Interaction, max_tokens: int) -> list[Artifact]:
     wholes = [
         Artifact(
-            artifact_id=f"attached:{key.session}:{interaction.turn}:{number}",
+            artifact_id=attachment_id(key, interaction.turn, number),
             content=given.text,
             source=f"attachment:{given.source}",
             created_at=interaction.created_at,

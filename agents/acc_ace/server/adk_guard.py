@@ -15,8 +15,6 @@ from acc_ace.adk.sessions.json_safe import MOST_DEEP
 from acc_ace.adk.user_content import role_authority
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import Authority
-from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.server.identity import is_too_deep, json_object
 from acc_ace.server.problems import Problem, problem, problem_response
 from acc_ace.server.request_body import BODY, is_unicode, replay
@@ -120,14 +118,13 @@ _REPLY: Final = ("functionResponse", "function_response")
 class AdkInputGuard:
     """ASGI middleware: refuses what ADK's routes take and cannot keep.
 
-    Binary parts, empty and oversized text on `/run` and `/run_sse`; names and text that no store
+    Binary parts and empty text on `/run` and `/run_sse`; names and text that no store
     holds there and under `/apps/`. A message of another role than the user's gets no more than
     the authority of that role.
     """
 
-    def __init__(self, app: ASGIApp, *, limits: Limits) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._limits = limits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection, as ASGI asks."""
@@ -136,7 +133,7 @@ class AdkInputGuard:
             return
         refusal = None
         if scope["method"] == "POST" and scope["path"] in _RUN:
-            refusal = _check(scope, self._limits) or check_names(scope)
+            refusal = _check(scope) or check_names(scope)
         elif scope["path"].startswith(_APPS):
             refusal = check_names(scope)
         if refusal is not None:
@@ -172,7 +169,7 @@ def _with_body(scope: Scope, receive: Receive, body: bytes) -> tuple[Scope, Rece
     return {**scope, "headers": headers, BODY: body}, replay(body, receive)
 
 
-def _check(scope: Scope, limits: Limits) -> Problem | None:
+def _check(scope: Scope) -> Problem | None:
     fields = json_object(scope)
     message = fields.get("newMessage", fields.get("new_message"))
     path = scope["path"]
@@ -201,7 +198,7 @@ def _check(scope: Scope, limits: Limits) -> Problem | None:
     if any(name in part for part in parts for name in _REPLY):
         return None
     text = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
-    return _check_text(text, limits, path)
+    return _check_text(text, path)
 
 
 def _is_binary(part: dict[str, Any]) -> bool:
@@ -215,20 +212,12 @@ def _is_binary(part: dict[str, Any]) -> bool:
     return elsewhere or not all(kind.startswith("text/") for kind in kinds)
 
 
-def _check_text(text: str, limits: Limits, path: str) -> Problem | None:
+def _check_text(text: str, path: str) -> Problem | None:
     if not text.strip():
         return problem(422, "invalid_input", "the input is empty", instance=path)
     if not is_unicode(text):
         return problem(422, "invalid_input", "the input is not valid Unicode", instance=path)
-    if (tokens := estimate_tokens(text)) <= limits.input_tokens:
-        return None
-    return problem(
-        413,
-        "input_too_large",
-        f"the input has {tokens} tokens, at most {limits.input_tokens} are taken; shorten it, "
-        "or raise ACC_ACE_LIMITS__INPUT_TOKENS",
-        instance=path,
-    )
+    return None
 
 
 def _parts(message: dict[str, object]) -> Iterator[dict[str, Any]]:

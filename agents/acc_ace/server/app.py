@@ -30,6 +30,7 @@ from acc_ace.cockpit.timeline import Timeline
 from acc_ace.config import ROLES, Role, Settings, disable_unexported_telemetry
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
+from acc_ace.core.text.input_checks import most_bytes
 from acc_ace.hooks import ROUTERS, offering
 from acc_ace.models.factory import describe
 from acc_ace.pipeline import build_app
@@ -47,7 +48,7 @@ from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
 from acc_ace.server.log_redaction import hide_credentials
 from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
-from acc_ace.server.request_body import BodyLimit, Upload, body_limit
+from acc_ace.server.request_body import BodyLimit, Upload
 from acc_ace.server.routes import (
     artifact_routes,
     chat_routes,
@@ -278,7 +279,7 @@ def _guard(app: FastAPI, container: Container, identities: Identities, gate: Tur
         [
             Middleware(
                 BodyLimit,
-                limit=body_limit(settings.limits),
+                limit=most_bytes(settings.limits),
                 seconds=settings.limits.receive_s,
                 upload=Upload(
                     memory_routes.PREFIX,
@@ -287,7 +288,7 @@ def _guard(app: FastAPI, container: Container, identities: Identities, gate: Tur
                 ),
             ),
             Middleware(TokenGuard, identities=identities),
-            Middleware(AdkInputGuard, limits=settings.limits),
+            Middleware(AdkInputGuard),
             Middleware(PathRedaction, data_dir=settings.data_dir),
             Middleware(TurnGuard, gate=gate),
         ]

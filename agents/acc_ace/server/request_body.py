@@ -9,24 +9,12 @@ from typing import Annotated, Final, NamedTuple
 from pydantic import AfterValidator
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.server.problems import Problem, problem, problem_response
 
 BODY: Final = "acc_ace.body"
 """Key of the request scope under which the guards find the whole body (bytes); not of uploads."""
 
-MIN_LIMIT: Final = 2 * 1024 * 1024
-"""Minimum limit of a body, in bytes."""
-
-BYTES_PER_TOKEN: Final = 16
-"""More than any token takes in JSON: four characters, escaped or of four bytes in UTF-8."""
-
 _BODILESS: Final = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-
-
-def body_limit(limits: Limits) -> int:
-    """Bytes of the largest body: room for the largest x_t, and never below 2 MiB."""
-    return max(MIN_LIMIT, BYTES_PER_TOKEN * limits.input_tokens)
 
 
 class Upload(NamedTuple):

@@ -5,11 +5,12 @@ may rest on it. What is concluded from this view can therefore carry nobody else
 wording and no language.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from acc_ace.core.schemas.ccs import empty_ccs
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.text.answer_scoring import score_answer
+from acc_ace.memory.long_input import ends
 from acc_ace.turn.foreign_text import Veil
 from acc_ace.turn.structured_call import input_value, state_value
 from acc_ace.turn.turn_record import TurnOutcome
@@ -29,18 +30,27 @@ class LessonView(NamedTuple):
     """Whether placeholders stand in it."""
 
 
+_MOST: Final = 8_192
+"""Tokens of an input that a lesson is drawn from."""
+
+
+def _ends(text: str, most: int = _MOST) -> str:
+    return ends(text, most, "not shown") if len(text) > most else text
+
+
 def lesson_view(outcome: TurnOutcome, *, whole: bool = False) -> LessonView:
     """The turn for a Reflector or Curator; `whole` is with the words of others."""
     before, generation = outcome.previous, outcome.generation
     veil = Veil(outcome, is_lifted=whole or outcome.is_experience)
-    shown_input = input_value(outcome.turn_input) | {"text": veil.words(outcome.turn_input)}
-    if outcome.turn_input.attachments:
-        texts = [veil.text(given.text, "an attachment") for given in outcome.turn_input.attachments]
-        shown_input["attachments"] = texts
+    attachments = outcome.turn_input.attachments
+    shown_input = input_value(outcome.turn_input) | {"text": _ends(veil.words(outcome.turn_input))}
+    if attachments:
+        texts = [veil.text(each.text, "an attachment") for each in attachments]
+        shown_input["attachments"] = [_ends(text, _MOST // len(attachments)) for text in texts]
     results = veil.results(outcome.tool_calls, outcome.tool_results)
     if before is not None:
         veil.results(before.tool_calls, before.tool_results)
-    previous_input = veil.words(before.input) if before else ""
+    previous_input = _ends(veil.words(before.input)) if before else ""
     # Only feedback makes an answer evidence; without it, it is the agent's word alone.
     rests_on_own = bool(outcome.feedback) and not (
         veil.hides or outcome.documents or outcome.state.has_foreign_text

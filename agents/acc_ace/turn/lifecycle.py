@@ -26,7 +26,8 @@ from acc_ace.core.schemas.interaction import (
 from acc_ace.core.schemas.qualification import QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.errors import InputError, StoreError
-from acc_ace.memory.tail import since_reading
+from acc_ace.memory.tail import read_place, since_reading
+from acc_ace.memory.turn_artifacts import MOST_PIECES, id_after, rest_id, turn_artifacts
 from acc_ace.model_settings import Role
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.reading import Asked
@@ -150,7 +151,10 @@ class TurnLifecycle:
         earlier = await self._container.evidence.find(start.key, start.invocation_id)
         record.start = _named(start, earlier)
         record.notes = tuple(earlier.notes) if earlier else ()
-        record.reading.is_done = paused.state.read_to == record.start.evidence_id
+        at, is_every = paused.state.read_to, self._container.settings.compress == "every"
+        record.reading.is_done = at == record.start.evidence_id or (
+            is_every and not read_place(at)[1]
+        )
         record.observer.warn(*paused.warnings)
 
     async def recall(self, record: TurnRecord) -> None:
@@ -188,8 +192,25 @@ class TurnLifecycle:
             models["compressor"],
             reason=every or reason,
         )
-        record.entry, record.notes, record.tools.unkept, record.reading.is_done = prepared
+        record.entry, record.notes, record.tools.unkept = prepared[:3]
+        # What a turn may read it has read: no act has it read more.
+        record.reading.is_done, record.reading.has_failed = prepared[3:]
         self.can_read(record, models)
+        if record.start.brief(self._container.settings.limits) is not record.start.x_t:
+            await self._store_input(record)
+
+    async def _store_input(self, record: TurnRecord) -> None:
+        """Store x_t for search, since requests show its ends only. Raises StoreError."""
+        limit, now = self._container.settings.limits.tool_result_tokens, self._container.clock.now()
+        said = interaction_of(record, Outcome.FAILED, at=now, prompt_hashes={})
+        artifacts = turn_artifacts(record.key, said, max_tokens=limit)
+        await self._container.artifacts.add(artifacts)
+        last = id_after(rest_id("", MOST_PIECES))
+        if any(each.artifact_id.startswith(last) for each in artifacts):
+            record.observer.warn(
+                f"of a long text search finds the first {MOST_PIECES + 1} pieces; raise "
+                "ACC_ACE_LIMITS__TOOL_RESULT_TOKENS for larger ones"
+            )
 
     def can_read(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
         """Let an act have read what the turn has left unread."""

@@ -5,7 +5,8 @@ the user said stands in the tail until one has read it. No guarded act and no fo
 that: the rule of each reason is in docs/adr/0029-when-a-compressor-is-asked.md.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -24,7 +25,8 @@ from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.reader import knows
 from acc_ace.core.text.rules.reading import Trust, read_user_words, shared_out
 from acc_ace.core.text.tokens import estimate_tokens
-from acc_ace.memory.tail import NOTHING_READ, SinceReading, tail_of
+from acc_ace.memory.long_input import InputPiece, is_long, pieces
+from acc_ace.memory.tail import NOTHING_READ, SinceReading, place_within, read_place, tail_of
 from acc_ace.turn.turn_record import TurnStart
 
 
@@ -145,10 +147,10 @@ def _may_rule(text: str, *, has_goal: bool) -> bool:
     )
 
 
-def read_to(start: TurnStart, *, is_read: bool) -> str:
-    """The turn whose words a CCM has read last, after this one."""
-    if is_read:
-        return start.evidence_id
+def read_to(start: TurnStart, reached: str) -> str:
+    """The turn whose words a CCM has read last, after this one, which has `reached` so far."""
+    if reached:
+        return reached
     if start.since.last:
         return start.since.last[0].invocation_id
     return start.previous.read_to or NOTHING_READ
@@ -162,6 +164,109 @@ def carried_on(start: TurnStart, evidence: Evidence, limits: Limits) -> GateResu
     return commit(previous, content, start.x_t, words, evidence=evidence, limits=limits)
 
 
+class Portion(NamedTuple):
+    """What one call of a CCM reads."""
+
+    start: TurnStart
+    """The turn as if this were all that is new in it."""
+    read_to: str
+    """How far the session is read behind it."""
+    late: Late | None = None
+    """Why the newest of it is no message of this turn as a whole."""
+    exchange: Interaction | None = None
+    """The exchange of the newest of it; None for x_t."""
+
+    @property
+    def is_input(self) -> bool:
+        """Whether it is of x_t."""
+        return self.late in {None, Late.PIECE}
+
+
+class _Said(NamedTuple):
+    """A message that no CCM has read, or a piece of one."""
+
+    input: TurnInput
+    read_to: str
+    late: Late | None
+    exchange: Interaction | None
+    """None for x_t."""
+    is_own: bool = True
+
+
+def portions(start: TurnStart, limits: Limits) -> list[Portion]:
+    """What is to be read, call by call, in the order said: a long message comes in pieces.
+
+    Pieces without a word of the user's own are not read, but for the beginning of x_t.
+    """
+    brief, most = start.brief(limits), limits.input_tokens
+    texts = [each.input.text for each in late_messages(start)]
+    if not is_long("\n".join([*texts, brief.text if start.x_t.authority.may_rule else ""]), most):
+        return [Portion(replace(start, turn_input=brief), start.evidence_id)]
+    groups = list[list[_Said]]()
+    for each in _said(start, brief, most):
+        opens_input = each.exchange is None and (not groups or groups[-1][-1].exchange is not None)
+        if not each.is_own and not opens_input:
+            # Whoever reads what comes before has read all of the user's words up to here.
+            groups[-1:] = [[*group[:-1], _up_to(group[-1], each)] for group in groups[-1:]]
+            continue
+        is_room = groups and not is_long(_text([*groups[-1], each]), most)
+        follows = bool(groups) and groups[-1][-1].exchange is not None
+        if is_room and follows:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return [_portion(start, group) for group in groups]
+
+
+def _said(start: TurnStart, brief: TurnInput, most: int) -> Iterator[_Said]:
+    """All that is unread, in pieces of at most so many tokens; x_t last."""
+    name, end = read_place(start.previous.read_to)
+    for each in late_messages(start):
+        late = Late.UNANSWERED if each.outcome is Outcome.FAILED else Late.UNREAD
+        before = end if each.invocation_id == name else 0
+        for piece in pieces(each.input.text, most):
+            message = TurnInput(text=piece.text, authority=each.input.authority)
+            place = _place(each.invocation_id, before, piece)
+            exchange = each.model_copy(update={"input": message})
+            yield _Said(message, place, late, exchange, piece.is_own)
+    if not (start.x_t.authority.may_rule and is_long(start.x_t.text, most)):
+        yield _Said(brief, start.evidence_id, None, None)
+        return
+    attached = brief.attachments
+    for piece in pieces(start.x_t.text, most):
+        message = start.x_t.model_copy(update={"text": piece.text, "attachments": attached})
+        place = _place(start.evidence_id, 0, piece)
+        yield _Said(message, place, Late.PIECE, None, piece.is_own)
+        attached = ()
+
+
+def _place(name: str, before: int, piece: InputPiece) -> str:
+    return name if piece.end is None else place_within(name, before + piece.end)
+
+
+def _up_to(earlier: _Said, later: _Said) -> _Said:
+    return earlier._replace(read_to=later.read_to)
+
+
+def _text(group: Sequence[_Said]) -> str:
+    return "\n".join(each.input.text for each in group)
+
+
+def _portion(start: TurnStart, group: Sequence[_Said]) -> Portion:
+    *before, newest = group
+    news = tuple(each.exchange for each in before if each.exchange)
+    last = start.since.last if newest.exchange is None else ()
+    part = replace(start, turn_input=newest.input, since=SinceReading(last, news))
+    return Portion(part, newest.read_to, newest.late, newest.exchange)
+
+
+def in_turn(unread: Sequence[Portion], calls: int) -> list[Portion]:
+    """What a turn reads in so many calls: x_t, or its beginning, and before it what comes first."""
+    late = [each for each in unread if not each.is_input]
+    first = late if len(unread) <= calls else late[: calls - 1]
+    return [*first, *(each for each in unread if each.is_input)][:calls]
+
+
 class CcmReading(NamedTuple):
     """What a CCM made of x_t and of the messages before it that it read too."""
 
@@ -171,10 +276,18 @@ class CcmReading(NamedTuple):
     """Rules that were lifted since the last reading: older words set them no more."""
 
 
-def gated(start: TurnStart, evidence: Evidence, reading: CcmReading, limits: Limits) -> GateResult:
+def gated(
+    start: TurnStart,
+    evidence: Evidence,
+    reading: CcmReading,
+    limits: Limits,
+    *,
+    newest: Late | None = None,
+) -> GateResult:
     """CCS_t, each message through the gate in the order said, as if it had been read in its turn.
 
     Where the CCM failed, the reader alone hears x_t and what got no answer since the last commit.
+    `newest` says why x_t here is not the turn's own, or not whole: it settles no question then.
     """
     previous, reply, x_t = start.before, reading.reply, start.x_t
     late = late_messages(start)
@@ -187,17 +300,34 @@ def gated(start: TurnStart, evidence: Evidence, reading: CcmReading, limits: Lim
     for message, its in zip(late, earlier, strict=True):
         results.append(_heard(state, message, its, reading, limits))
         state = _with_rules(previous, results[-1].state)
-    words = read_user_words(
-        x_t,
-        own,
-        state.pins,
-        trust=reading.trust,
-        questions=state.questions,
-        has_goal=bool(state.ccs.goal_orientation),
-    )
+    words = _words(x_t, own, state, reading, newest)
     proposal = reply.onto(state.ccs) if reply else None
     results.append(commit(state, proposal, x_t, words, evidence=evidence, limits=limits))
-    return results[-1] if len(results) == 1 else _together(previous, results)
+    return together(previous, results)
+
+
+def _words(
+    message: TurnInput,
+    reply: CompressorReply | None,
+    state: CommittedState,
+    reading: CcmReading,
+    late: Late | None,
+) -> UserWords:
+    """A message as it was read; what is not all of x_t settles no question."""
+    words = read_user_words(
+        message,
+        reply,
+        state.pins,
+        trust=reading.trust,
+        questions=() if late else state.questions,
+        has_goal=bool(state.ccs.goal_orientation),
+    )
+    if late in {None, Late.PIECE}:
+        return words._replace(late=late)
+    lifted = {*map(same_wording, reading.lifted)}
+    binding = tuple(each for each in words.binding if same_wording(each.text) not in lifted)
+    rules = tuple(each for each in words.rules if same_wording(each.text) not in lifted)
+    return words._replace(late=late, binding=binding, rules=rules)
 
 
 def _heard(
@@ -208,19 +338,8 @@ def _heard(
     limits: Limits,
 ) -> GateResult:
     """A message of an earlier turn, through the gate; it settles no question."""
-    is_failed = message.outcome is Outcome.FAILED
-    words = read_user_words(
-        message.input,
-        reply,
-        state.pins,
-        trust=reading.trust,
-        has_goal=bool(state.ccs.goal_orientation),
-    )
-    lifted = {*map(same_wording, reading.lifted)}
-    said_of = Late.UNANSWERED if is_failed else Late.UNREAD
-    binding = tuple(each for each in words.binding if same_wording(each.text) not in lifted)
-    rules = tuple(each for each in words.rules if same_wording(each.text) not in lifted)
-    late = words._replace(late=said_of, binding=binding, rules=rules)
+    said_of = Late.UNANSWERED if message.outcome is Outcome.FAILED else Late.UNREAD
+    late = _words(message.input, reply, state, reading, said_of)
     return commit(state, state.ccs, message.input, late, limits=limits)
 
 
@@ -232,9 +351,11 @@ def _with_rules(previous: CommittedState, heard: CommittedState) -> CommittedSta
     return heard.model_copy(update=numbers)
 
 
-def _together(previous: CommittedState, results: list[GateResult]) -> GateResult:
+def together(previous: CommittedState, results: Sequence[GateResult]) -> GateResult:
     """One result of all messages."""
     last = results[-1]
+    if len(results) == 1:
+        return last
     diffs = [each.diff for each in results]
     of_rules = [each for diff in diffs[:-1] for each in diff.repairs if each.field == _RULES]
     diff = CcsDiff.between(

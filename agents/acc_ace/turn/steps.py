@@ -5,13 +5,12 @@ commit gate before it becomes CCS_t. What a step costs goes to the turn's observ
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import partial
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from acc_ace.container import Container
-from acc_ace.core.gates.ccs_budget import append_fitting
+from acc_ace.core.gates.consent_notes import unread_notes
 from acc_ace.core.gates.qualification_gate import conclude, decide_by_score, screen
 from acc_ace.core.gates.references import Evidence, carried
 from acc_ace.core.gates.screening import quotation
@@ -27,36 +26,27 @@ from acc_ace.core.schemas.commit import (
     CcsDiff,
     CommitKind,
     CommittedState,
-    CompressorReply,
     JournalEntry,
-    Repair,
 )
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
-from acc_ace.core.text.normalize import same_wording, short_ids
+from acc_ace.core.text.normalize import same_wording
 from acc_ace.core.text.rules.contradiction import screened_input
-from acc_ace.core.text.rules.own_words import own_words
-from acc_ace.core.text.rules.reading import Trust, numbered_words, read_proposals, shared_out
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.memory.excerpts import quotations
-from acc_ace.memory.tail import Tail, answer_in_short, fitted, tail_of
+from acc_ace.memory.tail import Tail, tail_of
 from acc_ace.memory.turn_artifacts import turn_artifact_id
-from acc_ace.turn.ccm_record import marks_of, trust_in
+from acc_ace.turn.ccm_call import Heard, read_all
 from acc_ace.turn.foreign_text import has_foreign_text
 from acc_ace.turn.observer import TurnObserver
-from acc_ace.turn.ports import Ccm, CcmMarks
 from acc_ace.turn.reading import (
     ALWAYS,
     Asked,
-    CcmReading,
     carried_on,
-    gated,
     is_acknowledged,
     late_messages,
-    messages,
     read_to,
-    unread,
     why_read,
 )
 from acc_ace.turn.structured_call import (
@@ -114,7 +104,8 @@ async def recall(container: Container, start: TurnStart, observer: TurnObserver)
         if is_acknowledged(start):
             return Recall()
         previous, limits = start.previous, container.settings.limits
-        query = recall_query(start.key, start.x_t, previous, limits, at=container.local_now())
+        brief, now = start.brief(limits), container.local_now()
+        query = recall_query(start.key, brief, previous, limits, at=now)
         recalled = await container.artifacts.recall(query)
         observer.warn(*recalled.warnings)
         lost = [
@@ -180,7 +171,9 @@ class Prepared(NamedTuple):
     unkept: tuple[str, ...]
     """What the user says that may be a rule and is not kept."""
     is_read: bool
-    """Whether a CCM has read all that the user said."""
+    """Whether a CCM has read all that the user said, or had its turn to."""
+    is_spent: bool = False
+    """Whether more is left of a long message than the turn has read."""
 
 
 async def compress(
@@ -203,34 +196,15 @@ async def compress(
         evidence = await asyncio.to_thread(_evidence, start, qualified, limits)
         # The language pass takes about 15 ms per 1,000 characters; its rules compile once.
         why = await asyncio.to_thread(why_read, start, limits, reason)
-        to_forget: str | None = None
-        repairs: Sequence[Repair] = ()
-        if why is None:
-            is_thanks = is_acknowledged(start)
-            observer.saved["compressor"] = "acknowledgement" if is_thanks else "carried on"
-            gate = await asyncio.to_thread(carried_on, start, evidence, limits)
-        else:
-            facts = await container.parts.profile_artifacts(container, start.key.tenant)
-            subjects = [container.parts.subject_of(each) for each in facts]
-            inputs = await asyncio.to_thread(_shown, start, evidence, limits, subjects)
-            reading = await _read(container, start, inputs, observer, model)
-            gate = await asyncio.to_thread(gated, start, evidence, reading, limits)
-            to_forget = reading.reply.asks_to_forget if reading.reply else None
-            if reading.reply and reading.reply.about_user:
-                places = [(start.previous.turn + 1, container.clock.now())]
-                places += [(each.turn, each.created_at) for each in late_messages(start)]
-                news, repairs = await container.parts.new_facts(
-                    container,
-                    start.key,
-                    reading.reply.about_user,
-                    messages(start),
-                    places=places,
-                    profile=facts,
-                    rules=[pin.text for pin in gate.state.pins],
-                )
-                observer.facts += news
-        # Without a choice of its turns, a CCM that fails has had its turn.
-        is_read = why is not None and (not gate.kept or reason is Asked.EVERY)
+        heard = await (
+            _carry_on(start, evidence, observer, limits)
+            if why is None
+            else read_all(container, start, evidence, observer, model)
+        )
+        gate, is_long = heard.gate, heard.is_long
+        # Without a choice of its turns, a CCM that fails has had its turn, but for a long message.
+        has_turn = reason is Asked.EVERY and not is_long
+        is_read = why is not None and (not heard.unread or has_turn)
         observer.warn(*gate.warnings)
         mixed = start.previous.has_foreign_text or has_foreign_text(
             start.key, start.x_t, qualified.qualified, start.previous_turn
@@ -240,13 +214,14 @@ async def compress(
         if tail.hidden:
             observer.warn(f"what the user said in {len(tail.hidden)} turns is unread and not shown")
         state = _with_tail(start, gate.state, tail)
-        reached = {"has_foreign_text": mixed, "read_to": read_to(start, is_read=is_read)}
+        at = read_to(start, start.evidence_id if is_read else heard.read_to)
+        reached = {"has_foreign_text": mixed, "read_to": at}
         state = state.model_copy(update=reached)
         changes = CcsDiff.between(start.previous, state).changes
         changed = {
             "constraints_released": released,
             "changes": changes,
-            "repairs": [*gate.diff.repairs, *repairs],
+            "repairs": [*gate.diff.repairs, *heard.repairs],
         }
         entry = JournalEntry(
             kind=CommitKind.KEPT if gate.kept else CommitKind.COMMIT,
@@ -257,40 +232,23 @@ async def compress(
             warnings=list(observer.warnings),
             why_asked=why or "",
         )
-        wishes = await container.parts.wish_notes(container, start, to_forget)
-        return Prepared(entry, (*gate.notes, *start.erased, *wishes), gate.unkept, is_read)
+        wishes = await container.parts.wish_notes(container, start, heard.asks_to_forget)
+        left = unread_notes(start.x_t.text, heard.unread) if is_long else ()
+        return Prepared(
+            entry,
+            (*gate.notes, *left, *start.erased, *wishes),
+            gate.unkept,
+            is_read or (reason is Asked.EVERY and not (is_long or late_messages(start))),
+            is_long and not is_read,
+        )
 
 
-async def _read(
-    container: Container,
-    start: TurnStart,
-    inputs: Mapping[str, object],
-    observer: TurnObserver,
-    model: Completion,
-) -> CcmReading:
-    """Ask the CCM for x_t and for what it has not read before."""
-    result = await structured_call(
-        model,
-        load_prompts().compressor,
-        inputs,
-        partial(read_proposals, x_t=start.x_t, inputs=inputs, late=messages(start)[1:]),
-        repairs=container.settings.limits.repairs,
-    )
-    observer.count(observer.stages["compressor"], result)
-    trust = await _trust(container, start, result, observer)
-    return CcmReading(result.value, trust, await _lifted(container, start))
-
-
-async def _lifted(container: Container, start: TurnStart) -> list[str]:
-    """The rules that were lifted while words of the user's were unread. Raises StoreError."""
-    oldest = min((each.ccs_version for each in unread(start.since)), default=0)
-    lifted, version = list[str](), start.previous.version
-    while (
-        oldest and version > oldest and (entry := await container.journal.get(start.key, version))
-    ):
-        lifted += [gone.text for gone in entry.diff.constraints_released]
-        version -= 1
-    return lifted
+async def _carry_on(
+    start: TurnStart, evidence: Evidence, observer: TurnObserver, limits: Limits
+) -> Heard:
+    is_thanks = is_acknowledged(start)
+    observer.saved["compressor"] = "acknowledgement" if is_thanks else "carried on"
+    return Heard(await asyncio.to_thread(carried_on, start, evidence, limits))
 
 
 def _tail(start: TurnStart, state: CommittedState, limits: Limits, *, is_read: bool) -> Tail:
@@ -326,23 +284,6 @@ def _is_statement(sentence: str) -> bool:
     return not sentence.endswith(("?", "？"))
 
 
-async def _trust(
-    container: Container,
-    start: TurnStart,
-    result: StructuredResult[CompressorReply],
-    observer: TurnObserver,
-) -> Trust:
-    """How far what the CCM says of rules is believed; its reply counts from the next turn on."""
-    if result.value is None or result.value.rule_changes is None:
-        return Trust.ABSENT
-    ccm, tenant = Ccm(result.model, result.endpoint), start.key.tenant
-    x_t, *late = messages(start)
-    replies = shared_out(result.value, x_t, late)
-    if marks := "".join(map(marks_of, (x_t, *late), replies)):
-        observer.ccm_marks = CcmMarks(tenant.user, ccm, marks)
-    return trust_in(ccm, tenant.user, await container.ccm_records.of_app(tenant))
-
-
 def _inputs(
     start: TurnStart, name: str, artifacts: Sequence[Artifact], limits: Limits
 ) -> dict[str, object]:
@@ -364,64 +305,8 @@ def _inputs(
     return {
         "previous_state": state_value(previous.model_copy(update={"ccs": ccs})),
         name: artifact_values(quoted, limits.artifact_tokens),
-        "current_input": input_value(screened_input(start.x_t, previous.pins)),
+        "current_input": input_value(screened_input(start.brief(limits), previous.pins)),
     }
-
-
-def _shown(
-    start: TurnStart, evidence: Evidence, limits: Limits, subjects: Sequence[str]
-) -> dict[str, object]:
-    """What a CCM is shown: CCS_{t-1}, what was said since it last read, quotations, x_t.
-
-    Each sentence of the user's own in x_t has its number, for the CCM to point at.
-    """
-    previous, x_t = start.before, screened_input(start.x_t, start.previous.pins)
-    if x_t.authority.may_rule:
-        x_t = x_t.model_copy(update={"text": own_words(x_t.text).numbered()})
-    late = {each.invocation_id: each for each in late_messages(start)}
-    turns = [
-        quotation(fitted(each, start.key, limits.artifact_tokens), previous.pins, max_tokens=_WHOLE)
-        for each in start.since.exchanges
-        if each.invocation_id not in late
-    ]
-    fitting = append_fitting(
-        [], evidence.quotations.values(), budget=_EVIDENCE_TOKENS, max_items=limits.list_items
-    )
-    quoted = [
-        {"artifact_id": short_ids(name), "content": text}
-        for name, text in evidence.quotations.items()
-        if text in fitting
-    ]
-    # Notes of earlier sessions are new to it; what turns have quoted it has read.
-    notes = [] if previous.turn else previous.ccs.retrieved_artifacts
-    ccs = previous.ccs.model_copy(update={"retrieved_artifacts": notes})
-    return {
-        "previous_state": state_value(previous.model_copy(update={"ccs": ccs}), subjects),
-        "artifacts": [*artifact_values(turns, _WHOLE), *_unread(start), *quoted],
-        "current_input": input_value(x_t),
-    }
-
-
-def _unread(start: TurnStart) -> list[dict[str, object]]:
-    """The exchanges whose words the CCM reads beside x_t, numbered on from it."""
-    own, *late = numbered_words(messages(start))
-    first, entries = len(own.sentences) + 1, list[dict[str, object]]()
-    for each, words in zip(late_messages(start), late, strict=True):
-        entry = {
-            "artifact_id": turn_artifact_id(start.key, each.turn),
-            "said_at": f"{each.created_at:%Y-%m-%d %H:%M}",
-            "user": words.numbered(first),
-            "agent": answer_in_short(each, start.key, start.before.pins),
-        }
-        entries.append({name: value for name, value in entry.items() if value})
-        first += len(words.sentences)
-    return entries
-
-
-_EVIDENCE_TOKENS: Final = 300
-"""Quotations that a CCM is shown beside what was said since it last read."""
-_WHOLE: Final = 16_384
-"""More tokens than an exchange takes that was made to fit."""
 
 
 def _evidence(start: TurnStart, qualified: Qualification, limits: Limits) -> Evidence:
@@ -448,7 +333,7 @@ def _evidence(start: TurnStart, qualified: Qualification, limits: Limits) -> Evi
         frozenset(artifact.artifact_id for artifact in own) | since.keys(),
         quotations(
             [each for each in qualified.qualified if each.artifact_id not in since],
-            start.x_t.text,
+            start.brief(limits).text,
             state_terms(start.previous),
             needed=needed,
             max_tokens=limits.retrieved_artifacts_tokens // _QUOTED,

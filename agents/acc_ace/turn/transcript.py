@@ -10,7 +10,7 @@ from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult
 from acc_ace.core.schemas.message import Message, MessageRole
-from acc_ace.memory.tail import MOST_EXCHANGES, SinceReading, since_reading
+from acc_ace.memory.tail import MOST_EXCHANGES, SinceReading, read_place, since_reading
 from acc_ace.turn.reading import unread
 
 
@@ -145,11 +145,12 @@ async def newest_exchanges(
 ) -> list[Interaction]:
     """The newest exchanges, back to that which a CCM read last. Raises StoreError."""
     newest, evidence = list[Interaction](), container.evidence
+    name, _ = read_place(read_to)
     while page := await evidence.list(
         key, limit=MOST_EXCHANGES, before=newest[-1].invocation_id if newest else None
     ):
         newest += page
-        is_there = not read_to or any(each.invocation_id == read_to for each in page)
+        is_there = not name or any(each.invocation_id == name for each in page)
         if is_there or len(page) < MOST_EXCHANGES:
             break
     return newest
@@ -158,10 +159,10 @@ async def newest_exchanges(
 async def unread_turns(container: Container, key: SessionKey, state: CommittedState) -> int:
     """How many messages of the user's no CCM has read, as of a committed state.
 
-    With a CCM that is asked in every turn that is none: what it passed over was its turn to read.
-    Raises StoreError.
+    With a CCM that is asked in every turn that is none, but for a long message: what it passed
+    over was its turn to read. Raises StoreError.
     """
-    if container.settings.compress == "every":
+    if container.settings.compress == "every" and not read_place(state.read_to)[1]:
         return 0
     session = await container.directory.find(key)
     since: SinceReading = since_reading(

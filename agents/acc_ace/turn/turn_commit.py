@@ -20,6 +20,7 @@ from acc_ace.core.schemas.interaction import (
     ToolStart,
     TurnInput,
 )
+from acc_ace.memory.long_input import is_long
 from acc_ace.memory.turn_artifacts import turn_artifact_id, turn_artifacts
 from acc_ace.unit_of_work import Write
 
@@ -95,17 +96,23 @@ def _writes(container: Container, record: "TurnRecord", turn: Interaction) -> It
             yield write
         if marks := record.observer.ccm_marks:
             yield container.ccm_records.add_write(key.tenant, marks.ccm, marks.marks)
-        if facts := record.observer.facts:
-            # As old as their turn, which they rest on.
-            own = {"created_at": turn.created_at}
-            yield container.artifacts.add_write(
-                [each.model_copy(update=own if each.turn == turn.turn else {}) for each in facts]
-            )
     for interaction in (*(call.evidence for call in lost), turn):
         if interaction is not None:
             yield container.evidence.record_write(key, interaction)
+    most = container.settings.limits.input_tokens
+    failed = (each for each in record.start.since.news if each.turn == turn.turn)
+    if any(is_long(each.input.text, most) for each in failed):
+        # A long message of this number that got no answer has left its pieces.
+        yield container.artifacts.retire_write(key, turn.turn - 1)
     if artifacts := [*(call.artifact for call in lost), *_left(container, record, turn)]:
         yield container.artifacts.add_write(artifacts)
+    if record.entry is not None and not record.is_written and record.observer.facts:
+        # As old as their turn, which they rest on; of one subject the newest stays.
+        own = {"created_at": turn.created_at}
+        facts = {each.artifact_id: each for each in record.observer.facts}.values()
+        yield container.artifacts.add_write(
+            [each.model_copy(update=own if each.turn == turn.turn else {}) for each in facts]
+        )
     yield container.directory.open_write(key, at=container.clock.now())
     if settled := {*record.tools.acting, *(call.id for call in lost)}:
         yield container.tool_starts.settle_write(key, settled)

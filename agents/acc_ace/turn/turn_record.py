@@ -21,12 +21,14 @@ from acc_ace.core.schemas.interaction import (
     ToolResult,
     TurnInput,
 )
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.notes import below
 from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.core.schemas.qualification import Qualification, QualificationVerdict
 from acc_ace.core.schemas.reflection import Feedback, Judgement, Reflection
 from acc_ace.core.schemas.report import ReportedLearning, TurnEvent
 from acc_ace.core.schemas.session import SessionRecord
+from acc_ace.memory.long_input import brief_input
 from acc_ace.memory.tail import SinceReading
 from acc_ace.turn.observer import Listener, TurnObserver
 from acc_ace.turn.ports import EventBuffer
@@ -81,6 +83,10 @@ class TurnStart:
         """The turn's input. Raises LookupError before the turn is opened."""
         return require(self.turn_input, "turn_input", "turn")
 
+    def brief(self, limits: Limits) -> TurnInput:
+        """x_t as requests have it. Raises LookupError before the turn is opened."""
+        return brief_input(self.x_t, self.key, self.previous.turn + 1, limits)
+
     @property
     def before(self) -> CommittedState:
         """CCS_{t-1} as a CCM made it, without what was said since."""
@@ -118,8 +124,9 @@ class LateReading:
     take: Callable[[], Awaitable[None]] | None = None
     """None where the CCM is asked in every turn."""
     is_done: bool = False
-    """Whether all is read."""
+    """Whether all is read, or had its turn to be."""
     has_failed: bool = False
+    """Whether no act has more read in this turn."""
     news: set[str] = field(default_factory=set)
     """Ids of the rules that it has found."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -227,8 +234,8 @@ class TurnRecord:
 
     @property
     def unread(self) -> int:
-        """How many messages of the user's no CCM has read, x_t included; 0 if each turn is read."""
-        if self.reading.take is None or self.reading.is_done:
+        """How many messages of the user's no CCM has read to their end, x_t included."""
+        if self.reading.is_done:
             return 0
         inputs = [*(each.input for each in self.start.since.news), self.start.x_t]
         return sum(each.authority.may_rule for each in inputs)

@@ -173,21 +173,15 @@ class BoundedMemoryPlugin(BasePlugin):
         for tool in llm_request.tools_dict.values():
             _refuse_without_plugin(tool)
         self._guard.note(turn.record, llm_request.tools_dict)
-        limit = self._container.settings.limits.tool_result_tokens
-        bound_results(llm_request, limit, turn.record.rules)
+        limits = self._container.settings.limits
+        bound_results(llm_request, limits.tool_result_tokens, turn.record.rules)
         search = self._search
         if search and can_take(llm_request, search.name) and search.is_offered(callback_context):
             llm_request.append_tools([search])
         await find_cache(llm_request, ctx, run.events())
-        put_memory(
-            llm_request,
-            ctx,
-            turn.record,
-            prompt=self._prompt,
-            limits=self._container.settings.limits,
-        )
-        observer, text = turn.record.observer, turn.record.start.x_t.text
-        note_request(observer, callback_context, llm_request, text)
+        put_memory(llm_request, ctx, turn.record, prompt=self._prompt, limits=limits)
+        text = turn.record.start.brief(limits).text
+        note_request(turn.record.observer, callback_context, llm_request, text)
         return None
 
     async def after_model_callback(

@@ -45,9 +45,9 @@ def put_memory(
     an agent with a static instruction keeps it free of that: it comes first in the contents then.
     What changes with each turn is in the contents, so that caches of prefixes hold.
     """
-    turn_input = record.start.x_t
-    quote_attachments(request.contents, turn_input)
-    unsaid = None if _ends_with(request, turn_input) else input_value(turn_input)
+    turn_input, brief = record.start.x_t, record.start.brief(limits)
+    quote_attachments(request.contents, turn_input, brief)
+    unsaid = None if _ends_with(request, brief) else input_value(brief)
     put_changing(request.contents, record, prompt, current_input=unsaid, apart=True)
     text = lasting_text(record, prompt, limits)
     if _takes_instructions(request, ctx):

@@ -206,7 +206,8 @@ class ToolLoop(AgentCalls):
                 f"(limit {self._limits.tool_calls}, ACC_ACE_LIMITS__TOOL_CALLS)"
             )
         self._guard.note(record, llm_request.tools_dict)
-        note_request(record.observer, callback_context, llm_request, record.start.x_t.text)
+        text = record.start.brief(self._limits).text
+        note_request(record.observer, callback_context, llm_request, text)
         return None
 
     def after_model(self, callback_context: CallbackContext, llm_response: LlmResponse) -> None:
@@ -272,14 +273,14 @@ class ToolLoop(AgentCalls):
         turn_input = record.start.turn_input
         if turn_input is None or not llm_request.contents:
             return
-        first = llm_request.contents[0]
+        first, brief = llm_request.contents[0], record.start.brief(self._limits)
         is_said = [part.text for part in first.parts or []][:1] == [turn_input.text]
         if is_said and not turn_input.authority.may_rule:
-            shown = input_value(screened_input(turn_input, record.rules))
+            shown = input_value(screened_input(brief, record.rules))
             quoted = types.Part(text=write_input("current_input", shown))
             # The model is asked this, by any author; the block names the authority.
             llm_request.contents[0] = types.Content(role="user", parts=[quoted])
-        quote_attachments(llm_request.contents, turn_input)
+        quote_attachments(llm_request.contents, turn_input, brief)
 
     def _record(self, context: CallbackContext) -> TurnRecord:
         session = context.session

@@ -15,7 +15,7 @@ from acc_ace.core.schemas.commit import (
 from acc_ace.core.schemas.user_words import Late, Unkept, WhyUnkept
 from acc_ace.core.text.normalize import language_of, one_line, same_wording
 from acc_ace.core.text.patterns import lazy_pattern
-from acc_ace.core.text.tokens import clip_tokens
+from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 
 Language = Literal["en", "ja"]
 
@@ -160,6 +160,14 @@ _MORE_UNKEPT = {
     "ja": "…ほか {more} 件もルールとして残していません",
 }
 
+_LEFT = {
+    "en": "Not read for rules yet: about {tokens:,} tokens of what you wrote, from '{words}' on. "
+    "The next turns read on, and an act asks until then. Send what must hold at once by itself.",
+    "ja": "まだルールを読み取っていません：「{words}」から約 {tokens:,} トークン。続きは次のターン"
+    "から読み、それまでは操作の前に確認します。すぐに守るべきことは、それだけで送ってください",
+}
+_LEFT_SHOWN = 16
+
 _ONLY_LISTED = {
     "en": "The compressor has read too much wrong to be believed (acc-ace doctor). Said once: what "
     "else is not kept for that is listed at /rules.",
@@ -213,6 +221,14 @@ def consent_notes(
     lines += [_PART[language]] if rules.is_part_consent and waiting else []
     lines += [question_text(question, rules.pins, language) for question in waiting]
     return tuple(lines)
+
+
+def unread_notes(text: str, left: Sequence[str]) -> tuple[str, ...]:
+    """What the answer to `text` says of the parts of a long message that are `left` unread."""
+    if not left:
+        return ()
+    words, tokens = one_line(clip_tokens(left[0], _LEFT_SHOWN)), sum(map(estimate_tokens, left))
+    return (_LEFT[language_of(text)].format(words=words, tokens=tokens),)
 
 
 def no_change_notes(rules: ConstraintSet, language: Language = "en") -> list[str]:

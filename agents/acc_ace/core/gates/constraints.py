@@ -277,7 +277,7 @@ def rule_2_constraints_survive(
                 # A bare yes is no rule, whatever the CCM makes of it.
                 _take_words(rules, words, turn_input.authority, budget=budget)
     if rules.added or rules.unkept or len(rules.asked_now()) > asked:
-        rules.heard_late = words.late
+        rules.heard_late = None if words.late is Late.PIECE else words.late
     if command and rules.added and not rules.shrinks and rules.tokens > budget:
         before.unkept.append(Unkept(rules.added[-1].text, WhyUnkept.NO_ROOM))
         return before

@@ -50,7 +50,18 @@ class Limits(BaseModel):
         default=24, ge=1, le=256, description="Maximum items in a list of the CCS."
     )
     input_tokens: int = Field(
-        default=8_192, ge=64, le=1_000_000, description="Maximum tokens of one input."
+        default=8_192,
+        ge=64,
+        le=1_000_000,
+        description="Maximum tokens of an input in one request; of a longer one the Compressor "
+        "reads pieces, and the answering agent sees beginning and end.",
+    )
+    read_calls: int = Field(
+        default=4,
+        ge=2,
+        le=64,
+        description="Maximum calls of the Compressor in a turn for what was said; what is left is "
+        "read in the next turns, and an act asks until then.",
     )
     recall_k: int = Field(default=16, ge=1, le=100, description="Artifacts recalled per turn.")
     recall_tokens: int = Field(

@@ -54,10 +54,12 @@ class Unkept(NamedTuple):
 
 
 class Late(StrEnum):
-    """Why words are read in a later turn than that in which they were said."""
+    """Why words are read apart: in a later turn than they were said in, or as a part of more."""
 
     UNANSWERED = "unanswered"
     UNREAD = "unread"
+    PIECE = "piece"
+    """Of a long message of this turn."""
 
 
 class UserWords(NamedTuple):
@@ -89,4 +91,4 @@ class UserWords(NamedTuple):
     is_part_consent: bool = False
     """Whether some of it is an answer to an open question, which settles nothing."""
     late: Late | None = None
-    """Said in an earlier turn: it is no command and no consent any more."""
+    """Said in an earlier turn, or part of a message: it is no command and no consent."""

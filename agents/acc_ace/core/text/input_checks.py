@@ -9,7 +9,6 @@ from acc_ace.core.schemas.interaction import Attachment, TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.normalize import one_line
-from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError, InputTooLargeError
 
 MAX_ID_CHARS: Final = 256
@@ -17,8 +16,14 @@ MAX_ID_CHARS: Final = 256
 
 MAX_ATTACHMENTS: Final = 32
 
-_CHARS_PER_TOKEN_AT_MOST: Final = 32
-"""Inputs with more are refused unread: blank padding must not cost a full scan."""
+_LEAST_BOUND: Final = 2 * 1024 * 1024
+_CHARS_PER_TOKEN: Final = 16
+"""More than any token takes in JSON: four characters, escaped or of four bytes in UTF-8."""
+
+
+def most_bytes(limits: Limits) -> int:
+    """Bytes of the largest x_t with its attachments, and of the largest body: never below 2 MiB."""
+    return max(_LEAST_BOUND, _CHARS_PER_TOKEN * limits.input_tokens)
 
 
 @checked
@@ -53,53 +58,37 @@ def take_input(
     *,
     attachments: Sequence[Attachment] = (),
 ) -> TurnInput:
-    """Validate x_t; raises InputError when blank, InputTooLargeError beyond its budget.
+    """Validate x_t; raises InputError when blank, InputTooLargeError beyond `most_bytes`.
 
-    Attachments count toward the budget of the input.
+    Attachments count toward that. What is longer than `limits.input_tokens` is read in pieces.
 
     External callers may have user authority or below, never system.
     """
     if authority is Authority.SYSTEM:
         raise InputError("an input cannot have system authority; use user, tool or retrieved")
-    if len(text) > limits.input_tokens * _CHARS_PER_TOKEN_AT_MOST:
-        raise InputTooLargeError(_too_large(f"{len(text):,} characters", limits))
-    if not text.strip():
-        raise InputError("the input is empty; send some text")
-    tokens = estimate_tokens(text)
-    if tokens > limits.input_tokens:
-        raise InputTooLargeError(_too_large(f"about {tokens:,} tokens", limits))
-    given = _attached(attachments, limits, left=limits.input_tokens - tokens)
-    return TurnInput(text=_encodable(text), authority=authority, attachments=given)
-
-
-def _attached(
-    attachments: Sequence[Attachment], limits: Limits, *, left: int
-) -> tuple[Attachment, ...]:
-    """The non-blank attachments. Raises InputTooLargeError if they do not fit."""
     if len(attachments) > MAX_ATTACHMENTS:
         raise InputError(f"{len(attachments)} attachments; at most {MAX_ATTACHMENTS} can be sent")
-    given: list[Attachment] = []
-    for number, attachment in enumerate(attachments, start=1):
-        source = one_line(attachment.source)[:MAX_ID_CHARS] or f"attachment {number}"
-        is_long = len(attachment.text) > limits.input_tokens * _CHARS_PER_TOKEN_AT_MOST
-        left -= limits.input_tokens + 1 if is_long else estimate_tokens(attachment.text)
-        if left < 0:
-            raise InputTooLargeError(
-                f"attachment '{source}' ({len(attachment.text):,} characters) leaves the input "
-                f"over {limits.input_tokens:,} tokens (ACC_ACE_LIMITS__INPUT_TOKENS); send a "
-                "shorter excerpt, or store it as a document and ask about it"
-            )
-        if attachment.text.strip():
-            given.append(Attachment(text=_encodable(attachment.text), source=source))
-    return tuple(given)
+    texts, most = [text, *(each.text for each in attachments)], most_bytes(limits)
+    size = sum(map(len, texts))
+    if size > most or (size := sum(len(each.encode("utf-8", "replace")) for each in texts)) > most:
+        largest = max(attachments, key=lambda each: len(each.text), default=None)
+        beside = f" with attachment '{one_line(largest.source)[:MAX_ID_CHARS]}'" if largest else ""
+        raise InputTooLargeError(
+            f"the input{beside} has {size:,} bytes or more, at most {most:,} are taken; send "
+            "less, store it as a document and ask about it, or raise ACC_ACE_LIMITS__INPUT_TOKENS"
+        )
+    if not text.strip():
+        raise InputError("the input is empty; send some text")
+    filled = tuple(
+        Attachment(
+            text=_encodable(each.text),
+            source=one_line(each.source)[:MAX_ID_CHARS] or f"attachment {number}",
+        )
+        for number, each in enumerate(attachments, start=1)
+        if each.text.strip()
+    )
+    return TurnInput(text=_encodable(text), authority=authority, attachments=filled)
 
 
 def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _too_large(size: str, limits: Limits) -> str:
-    return (
-        f"the input has {size}, the limit is {limits.input_tokens:,} tokens "
-        "(ACC_ACE_LIMITS__INPUT_TOKENS); send less, or store it as a document and ask about it"
-    )

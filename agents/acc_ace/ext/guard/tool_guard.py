@@ -38,6 +38,8 @@ from acc_ace.ext.guard.checks import (
 )
 from acc_ace.ext.guard.declared import declared, trusted_servers
 from acc_ace.ext.guard.wording import describe, in_words
+from acc_ace.memory.long_input import rest_from
+from acc_ace.memory.tail import read_place
 from acc_ace.turn.observer import StageUse
 from acc_ace.turn.structured_call import StructuredResult, load_prompts, parser, structured_call
 from acc_ace.turn.turn_commit import call_text
@@ -280,10 +282,14 @@ def _question_of(context: ToolContext) -> ActQuestion | None:
 
 
 def _unread_words(record: TurnRecord) -> str:
-    """What was said and not read, the newest last."""
-    inputs = [*(each.input for each in record.start.since.news), record.start.x_t]
-    words = " … ".join(each.text for each in inputs if each.authority.may_rule)
-    return clip_tokens(words, _UNREAD_TOKENS)
+    """What was said and not read, the newest last; of a long message from there on."""
+    start, (name, end) = record.start, read_place(record.latest.read_to)
+    rest = rest_from(start.x_t.text, end) if name == start.evidence_id else start.x_t.text
+    inputs = [*(each.input for each in start.since.news)]
+    texts = [each.text for each in inputs if each.authority.may_rule]
+    texts += [rest] if start.x_t.authority.may_rule else []
+    most = _UNREAD_TOKENS // max(1, len(texts))
+    return " … ".join(clip_tokens(text, most) for text in texts)
 
 
 _UNREAD_TOKENS: Final = 120

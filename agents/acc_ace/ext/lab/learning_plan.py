@@ -20,7 +20,9 @@ from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.input_checks import take_input
 from acc_ace.core.text.prompt import Prompt
+from acc_ace.errors import InputTooLargeError
 from acc_ace.ext.lab.run_state import HeldoutScore, RunOptions, Sample
+from acc_ace.memory.long_input import is_long
 from acc_ace.turn.structured_call import (
     Completion,
     StructuredResult,
@@ -102,6 +104,11 @@ async def predict(
     calls. Raises InputTooLargeError for a text beyond its budget, InputError for a blank one.
     """
     taken = take_input(text, Authority.USER, limits)
+    if is_long(text, limits.input_tokens):
+        raise InputTooLargeError(
+            f"the question is over {limits.input_tokens:,} tokens; shorten it, or raise "
+            "ACC_ACE_LIMITS__INPUT_TOKENS"
+        )
     shown = select_bullets(playbook, taken.text, max_tokens=limits.playbook_prompt_tokens)
     inputs = {
         "playbook": playbook.as_prompt(shown),

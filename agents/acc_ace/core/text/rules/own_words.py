@@ -16,7 +16,12 @@ from acc_ace.core.text.lexicon_en import word_class
 from acc_ace.core.text.normalize import MAX_ANALYSED, NUMBER_WORDS, has_words, same_wording
 from acc_ace.core.text.patterns import lazy_pattern, words_of
 from acc_ace.core.text.polarity import negated
-from acc_ace.core.text.rules.quoted_spans import lines_of_others_by_guess, lines_of_speaker
+from acc_ace.core.text.rules.quoted_spans import (
+    QUOTED_LINE,
+    lines_of_others_by_guess,
+    lines_of_speaker,
+    with_quote_marks,
+)
 from acc_ace.core.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
 from acc_ace.core.text.similarity import content_words
 
@@ -227,7 +232,7 @@ def is_rewording(text: str, other: str) -> bool:
 def own_words(text: str) -> OwnWords:
     """The own words of a message. Looks at the first MAX_ANALYSED characters."""
     analysed = _NUMBER_MARK.sub("", text[:MAX_ANALYSED])
-    own = lines_of_speaker(_CITED.sub("\n", analysed))
+    own = lines_of_speaker(_CITED.sub(_parted, analysed))
     lines = tuple(filter(has_words, own))
     sentences = (_sentence(part) for line in lines for part in split_sentences(line))
     spoken = (each for each in sentences if has_words(_QUOTATION.sub(" ", each.text)))
@@ -239,6 +244,17 @@ _CITED = lazy_pattern(
     r"(?<=[:：])\s*(?:\"[^\"\n]{9,4000}[.!?]\"|“[^”\n]{9,4000}[.!?]”|「[^」\n]{9,4000}[。！？!?]」)"
 )
 """Whole sentences that a colon introduces within quotation marks."""
+
+
+def marked(text: str) -> str:
+    """The text with '> ' before what is others', so that any part of it shows whose it is."""
+    return with_quote_marks(_CITED.sub(lambda it: f"\n> {it[0].strip()}{_parted(it)}", text))
+
+
+def _parted(cited: re.Match[str]) -> str:
+    """The end of a line in place of what is cited; what follows in a quoted line stays quoted."""
+    line = cited.string.rfind("\n", 0, cited.start()) + 1
+    return "\n> " if QUOTED_LINE.match(cited.string[line : cited.start()]) else "\n"
 
 
 def without_numbers(text: str) -> str:
@@ -256,12 +272,12 @@ class Speakers(NamedTuple):
 
 
 def by_speaker(text: str) -> Speakers:
-    """Part a message by whose words they are, as `own_words` reads it."""
+    """Part a message by whose words they are, as `own_words` reads it; the rest is foreign."""
     read = own_words(text)
     quotations = (match.group() for line in read.lines for match in _QUOTATION.finditer(line))
     others = (line for line in text[:MAX_ANALYSED].splitlines() if line not in read.lines)
     own = "\n".join(_QUOTATION.sub(" ", line) for line in read.lines)
-    return Speakers(own, "\n".join(quotations), "\n".join(others))
+    return Speakers(own, "\n".join(quotations), "\n".join([*others, text[MAX_ANALYSED:]]))
 
 
 def _sentence(text: str) -> _Sentence:

@@ -18,7 +18,7 @@ _LONG = 400
 
 _LINE_END = lazy_pattern(r"[\r\n\u2028\u2029]")
 _FENCE = lazy_pattern(r"^\s*(?P<fence>`{3,}|~{3,})(?P<rest>.*)$")
-_QUOTED_LINE = lazy_pattern(r"^\s*[>＞|│]")
+QUOTED_LINE = lazy_pattern(r"^\s*[>＞|│]")
 _FORWARDED = lazy_pattern(
     r"^\s*-{2,8} ?(?:begin )?(?:original|forwarded|転送|元のメッセージ)|\bwrote[:：]\s*$",
     re.IGNORECASE,
@@ -61,7 +61,7 @@ def lines_of_speaker(text: str) -> Iterator[str]:
     speakers, and what stands below a hand-over ("X wrote:", a forwarded mail), up to the end or to
     a line that points back up.
     """
-    for line, is_own in _unmarked_lines(text):
+    for _, line, is_own in _unmarked_lines(text):
         if is_own:
             yield from (part for part in line.split(CUT) if part.strip())
 
@@ -71,25 +71,48 @@ def lines_of_others_by_guess(text: str) -> Iterator[str]:
 
     They stand below a hand-over, or behind the name of a speaker.
     """
-    return (line for line, is_own in _unmarked_lines(text) if not is_own and line.strip())
+    return (line for _, line, is_own in _unmarked_lines(text) if not is_own and line.strip())
 
 
-def _unmarked_lines(text: str) -> Iterator[tuple[str, bool]]:
-    """The lines that no mark shows to be others', and whether they count as the speaker's own."""
+def with_quote_marks(text: str) -> str:
+    """The text with '> ' before whatever is others', so that any part of it shows whose it is."""
+    own = {at: line.split(CUT) for at, line, is_own in _unmarked_lines(text) if is_own}
+    lines = enumerate(_LINE_END.split(text.replace(CUT, " ")))
+    return "\n".join(part for at, line in lines for part in _marked(line, own.get(at, ())))
+
+
+def _marked(line: str, own: Sequence[str]) -> Iterator[str]:
+    """A line, parted where others' words stand in it."""
+    at = 0
+    for part in filter(str.strip, own):
+        start = line.index(part, at)
+        yield from _as_quoted(line[at:start])
+        yield part
+        at = start + len(part)
+    yield from _as_quoted(line[at:]) if line.strip() else ("",)
+
+
+def _as_quoted(words: str) -> Iterator[str]:
+    if words.strip():
+        yield words if QUOTED_LINE.match(words) else f"> {words}"
+
+
+def _unmarked_lines(text: str) -> Iterator[tuple[int, str, bool]]:
+    """The lines that no mark shows to be others', by their places, and whether they are own."""
     lines = _without_fences(_LINE_END.split(_without_spans(text)))
-    speakers = _speakers(lines)
+    speakers = _speakers([line for _, line in lines])
     is_foreign = False
-    for line in lines:
+    for at, line in lines:
         if _POINTS_UP.match(line):
             is_foreign = False
-        if _QUOTED_LINE.match(line) or _MACHINE_LINE.match(line):
+        if QUOTED_LINE.match(line) or _MACHINE_LINE.match(line):
             continue
         if is_foreign:
-            yield line, False
+            yield at, line, False
         elif not (is_foreign := _is_handover(line)):
             label = _LABEL.match(line)
             speaks = _SPEAKER.match(line) or (label and label["name"] in speakers)
-            yield line, not speaks
+            yield at, line, not speaks
 
 
 def _is_handover(line: str) -> bool:
@@ -144,32 +167,33 @@ def _hands_over(line: str) -> bool:
     return bool(_FOREIGN_SOURCE.search(folded)) and not _OWN_LIST.search(folded)
 
 
-def _without_fences(lines: list[str]) -> list[str]:
-    """The lines outside code blocks."""
-    marks = [_FENCE.match(line) for line in lines]
-    result: list[str] = []
+def _without_fences(lines: list[str]) -> list[tuple[int, str]]:
+    """The lines outside code blocks, with their places."""
+    result: list[tuple[int, str]] = []
     opened = ""
-    for line, mark in zip(lines, marks, strict=True):
+    for at, line in enumerate(lines):
+        mark = _FENCE.match(line)
         fence = mark["fence"] if mark else ""
         rest = mark["rest"] if mark else ""
         if opened:
             # As in Markdown, only the same mark, as long and alone on its line, closes.
             opened = "" if fence.startswith(opened) and not rest.strip() else opened
         elif not fence:
-            result.append(line)
+            result.append((at, line))
         elif fence[:3] not in rest:
             opened = fence
     return result
 
 
 def _without_spans(text: str) -> str:
-    """The text with tagged documents and long quotations cut out."""
+    """The text with tagged documents and long quotations cut out; no line changes its place."""
     text = text.replace(CUT, " ")
     for find in (_tagged, _paired, _straight):
         pieces, at = [], 0
         for start, end in find(text):
             if start >= at:
-                pieces += [text[at:start], CUT]
+                breaks = len(_LINE_END.findall(text, start, end))
+                pieces += [text[at:start], CUT, "\n" * breaks]
                 at = end
         text = "".join([*pieces, text[at:]])
     return text
