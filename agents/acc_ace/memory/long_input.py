@@ -24,7 +24,7 @@ _MARK: Final = "> "
 
 
 class InputPiece(NamedTuple):
-    """A part of a message, and where it ends there; None for the last one."""
+    """A part of a message, and where the next turn would go on; None for the last one."""
 
     text: str
     end: int | None = None
@@ -42,28 +42,30 @@ def is_long(text: str, max_tokens: int) -> bool:
     )
 
 
-def pieces(text: str, max_tokens: int) -> Iterator[InputPiece]:
-    """The text, in pieces of at most `max_tokens` if it is longer."""
+def pieces(text: str, max_tokens: int, *, is_rest: bool = False) -> Iterator[InputPiece]:
+    """The text, in pieces of at most `max_tokens` if it is longer; a rest is marked already."""
     if not is_long(text, max_tokens):
         yield InputPiece(text)
         return
-    whole, at = marked(text), 0
+    whole, at = text if is_rest else marked(text), 0
     while at < len(whole):
         end = part_end(whole, at, MAX_ANALYSED - len(_MARK), max_tokens - 1)
-        yield InputPiece(_mark_at(whole, at) + whole[at:end], end if end < len(whole) else None)
+        mark = "" if _quoted_line(whole, at) is None else _MARK
+        line = _quoted_line(whole, end)
+        place = end if line is None else line
+        yield InputPiece(mark + whole[at:end], place if end < len(whole) else None)
         at = end
 
 
 def rest_from(text: str, end: int) -> str:
-    """What follows the piece of a text that ends there."""
-    whole = marked(text)
-    return _mark_at(whole, end) + whole[end:]
+    """What follows the piece of a text after which a reading goes on there."""
+    return marked(text)[end:]
 
 
-def _mark_at(whole: str, at: int) -> str:
-    """The mark of a line of others' that is cut there."""
+def _quoted_line(whole: str, at: int) -> int | None:
+    """Where the line of others' begins that is cut there; None where none is."""
     line = whole.rfind("\n", 0, at) + 1
-    return _MARK if QUOTED_LINE.match(whole[line:at]) else ""
+    return line if QUOTED_LINE.match(whole[line:at]) else None
 
 
 def brief_input(turn_input: TurnInput, key: SessionKey, turn: int, limits: Limits) -> TurnInput:

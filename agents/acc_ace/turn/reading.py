@@ -224,7 +224,7 @@ def _said(start: TurnStart, brief: TurnInput, most: int) -> Iterator[_Said]:
     for each in late_messages(start):
         late = Late.UNANSWERED if each.outcome is Outcome.FAILED else Late.UNREAD
         before = end if each.invocation_id == name else 0
-        for piece in pieces(each.input.text, most):
+        for piece in pieces(each.input.text, most, is_rest=bool(before)):
             message = TurnInput(text=piece.text, authority=each.input.authority)
             place = _place(each.invocation_id, before, piece)
             exchange = each.model_copy(update={"input": message})
