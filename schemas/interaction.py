@@ -1,6 +1,7 @@
 """Public contract: a turn as evidence. Defined in `acc_ace.core.schemas.interaction`."""
 
 from acc_ace.core.schemas.interaction import (
+    AboutUser,
     ActVerdict,
     Attachment,
     GuardDecision,
@@ -15,6 +16,7 @@ from acc_ace.core.schemas.interaction import (
 )
 
 __all__ = [
+    "AboutUser",
     "ActVerdict",
     "Attachment",
     "GuardDecision",

@@ -1,11 +1,5 @@
 """Public contract: what is known of a user. Defined in `acc_ace.core.schemas.profile`."""
 
-from acc_ace.core.schemas.profile import (
-    AboutUser,
-    Profile,
-    UserFact,
-    sentence_number,
-    unmarked,
-)
+from acc_ace.core.schemas.profile import Profile, UserFact
 
-__all__ = ["AboutUser", "Profile", "UserFact", "sentence_number", "unmarked"]
+__all__ = ["Profile", "UserFact"]

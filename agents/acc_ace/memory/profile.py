@@ -17,8 +17,8 @@ from acc_ace.core.gates.qualification_gate import NEAR_BEST, RELEVANT_SCORE
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecalledArtifact, RecallQuery
 from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.core.schemas.commit import Repair
-from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.schemas.profile import AboutUser, Profile, UserFact
+from acc_ace.core.schemas.interaction import AboutUser, TurnInput
+from acc_ace.core.schemas.profile import Profile, UserFact
 from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.redaction import redact
 from acc_ace.core.text.rules.own_words import OwnWords

@@ -13,8 +13,8 @@ from acc_ace.core.gates.references import Evidence
 from acc_ace.core.gates.screening import quotation
 from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.commit import CommittedState, CompressorReply, Repair
+from acc_ace.core.schemas.interaction import AboutUser
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.profile import AboutUser
 from acc_ace.core.text.normalize import short_ids
 from acc_ace.core.text.rules.contradiction import screened_input
 from acc_ace.core.text.rules.own_words import own_words

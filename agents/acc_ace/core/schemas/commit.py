@@ -26,7 +26,7 @@ from acc_ace.core.schemas.base import (
     Value,
 )
 from acc_ace.core.schemas.ccs import CCS_FIELDS, CompressedCognitiveState, empty_ccs
-from acc_ace.core.schemas.profile import AboutUser, sentence_number, unmarked
+from acc_ace.core.schemas.interaction import AboutUser, sentence_number, unmarked
 
 
 class ChangeKind(StrEnum):

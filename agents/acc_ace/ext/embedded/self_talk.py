@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from acc_ace.core.schemas.profile import AboutUser
+from acc_ace.core.schemas.interaction import AboutUser
 from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.self_statements import JOINTS
 from acc_ace.core.text.similarity import content_words
