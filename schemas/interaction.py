@@ -13,6 +13,8 @@ from acc_ace.core.schemas.interaction import (
     ToolResult,
     ToolStart,
     TurnInput,
+    sentence_number,
+    unmarked,
 )
 
 __all__ = [
@@ -28,4 +30,6 @@ __all__ = [
     "ToolResult",
     "ToolStart",
     "TurnInput",
+    "sentence_number",
+    "unmarked",
 ]

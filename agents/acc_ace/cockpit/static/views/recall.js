@@ -8,8 +8,7 @@ import { t } from "../lib/i18n.js";
 import { Act, Button, Empty, Loaded, Raw, Tag, TextEditor } from "../lib/ui.js";
 
 export function Recall({ base, turn }) {
-  const path = turn ? `${base}/turns/${turn}/recall` : null;
-  const recall = useData(path);
+  const path = turn ? `${base}/turns/${turn}/recall` : null, recall = useData(path);
   if (!turn) return html`<${Empty}>${t("No turn yet.")}</${Empty}>`;
   return html`
     <div class="row"><span class="muted small">${t("Candidates, best first")}</span>
@@ -51,22 +50,18 @@ function Candidate({ artifact_id: id, score, most, ok, reason, detail, in_state:
 }
 
 function Artifact({ id }) {
-  const path = `v1/memory/artifacts/${encodeURIComponent(id)}`;
-  const artifact = useData(path);
+  const path = `v1/memory/artifacts/${encodeURIComponent(id)}`, artifact = useData(path), query = { dry_run: true };
   const [isEdited, setEdited] = useState(false);
   const shown = () => (setEdited(false), artifact.reload());
   const save = (content) => call("PUT", path, { body: { content } }).then(shown);
-  const forget = async () => {
-    const { removed, also } = await call("DELETE", path, { query: { dry_run: true } });
-    const lines = [t("Forget this and what rests on it? This cannot be undone."), ...removed];
-    if (also.length) lines.push("", t("These say it too, in your own words, and stay:"), ...also);
-    if (confirm(lines.join("\n"))) await call("DELETE", path).then(shown);
-  };
+  const forget = ({ removed, also }) => confirm([t("Forget this and what rests on it? This cannot be undone."),
+    ...removed, also.length ? `\n${t("These say it too, in your own words, and stay:")}` : "", ...also].join("\n"))
+    && call("DELETE", path).then(shown);
   return html`<${Loaded} of=${artifact}>${({ content }) => isEdited
     ? html`<${TextEditor} text=${content} label=${t("Text")} save=${save} onClose=${() => setEdited(false)} />`
     : html`<pre>${content}</pre>
         <div class="row">
           <${Button} onClick=${() => setEdited(true)}>${t("Correct")}</${Button}>
-          <${Act} kind="danger" action=${forget}>${t("Forget")}</${Act}>
+          <${Act} kind="danger" action=${() => call("DELETE", path, { query }).then(forget)}>${t("Forget")}</${Act}>
         </div>`}</${Loaded}>`;
 }
