@@ -8,6 +8,7 @@ from operator import eq, is_, not_
 from typing import Annotated, Any, Final, Self
 
 from pydantic import Field, WithJsonSchema, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from acc_ace.core.schemas.base import Authority, ReplyHints, ReplyValue, StoredValue, Value
 from acc_ace.core.schemas.notes import below, without_notes
@@ -148,8 +149,8 @@ class AboutUser(ReplyValue):
     """What it is about, in a noun: a later sentence on the same subject takes its place."""
     sentence: Annotated[str | int | None, WithJsonSchema({"type": "integer"})] = None
     """Its number in the current input; other text here is taken for the quote."""
-    quote: str = ""
-    """The part of it that is meant, verbatim; empty for all of it."""
+    quote: SkipJsonSchema[str] = ""
+    """The part of it that is meant, verbatim; empty for all of it. Heeded, and not asked for."""
 
     hints = ReplyHints(
         other_names={
