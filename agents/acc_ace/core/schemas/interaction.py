@@ -140,10 +140,7 @@ class ActVerdict(ReplyValue):
 
 
 class AboutUser(ReplyValue):
-    """A pointer by the CCM to a sentence in which the user says something lasting of themself.
-
-    It has no authority: code keeps the user's own words or nothing.
-    """
+    """A CCM points at a sentence in which the user says something lasting; it has no authority."""
 
     subject: str = ""
     """What it is about, in a noun: a later sentence on the same subject takes its place."""
