@@ -107,7 +107,7 @@ class RuleChange(ReplyValue):
         named = value.get("sentence")
         number = sentence_number(named)
         quote = value.get("quote") or ("" if number else named or value.get("text") or "")
-        if not number and (not quote or sentence_number(quote)):
+        if not (number or quote):
             raise ValueError("give the number of the `sentence`")
         kind = value.get("kind") or (None if value.get("rule_id") else ChangeKind.ADD)
         kinds = {"kind": kind} if kind else {}

@@ -155,7 +155,7 @@ class AboutUser(ReplyValue):
             "sentence": ("number", "sentence_number", "no", "index"),
             "quote": ("text", "fact", "words", "content", "value"),
         },
-        bare="quote",
+        bare="sentence",
         key="subject",
         content=("sentence", "quote"),
     )

@@ -284,7 +284,7 @@ class _Reader:
 
     def _entry(self, entry: type[ReplyValue], item: object) -> ReplyValue | None:
         hints = entry.hints
-        if isinstance(item, str | int) and hints.bare:
+        if hints.bare and isinstance(item, str | int if hints.bare == "sentence" else str):
             item = {hints.bare: item}
         if isinstance(item, dict) and len(item) == 1:
             [inner] = item.values()
