@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from acc_ace.errors import ModelUnavailable
 from acc_ace.memory.profile import MOST_FACTS, user_profile
 from config import Settings
 from schemas.base import Authority
+from tests.fakes.reading_llm import fails
 from tests.pipeline.talk import Talk, seen
 
 SAID = "I live in Tampere. What is on today?"
@@ -128,6 +130,18 @@ async def test_the_oldest_fact_goes_out() -> None:
     known = await facts(talk)
     assert len(known) == MOST_FACTS
     assert "home" not in known
+
+
+async def test_a_turn_that_fails_costs_no_fact() -> None:
+    named = [{"subject": f"thing {at}", "sentence": at} for at in range(1, MOST_FACTS + 1)]
+    talk = scripted({"about_user": named}, HOME)
+    await talk.say(" ".join(f"I have thing number {at}." for at in range(1, MOST_FACTS + 1)))
+    known = await facts(talk)
+    talk.llm._scripts["generator"].clear()
+    talk.llm.on("generator", fails)
+    with pytest.raises(ModelUnavailable):
+        await talk.say(SAID)
+    assert await facts(talk) == known
 
 
 async def test_a_fact_in_conflict_with_a_rule_is_none_and_the_rule_holds() -> None:

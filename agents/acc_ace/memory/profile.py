@@ -29,6 +29,7 @@ from acc_ace.memory.artifact_edit import CORRECTED
 from acc_ace.memory.artifact_store import ArtifactListing
 
 MOST_FACTS: Final = 24
+_MOST_STORED: Final = 4 * MOST_FACTS
 
 _PREFIX: Final = "fact:"
 _SOURCE: Final = "user:"
@@ -45,10 +46,15 @@ class NewFacts(NamedTuple):
 
 async def profile_artifacts(container: Container, tenant: Tenant) -> list[Artifact]:
     """The facts, newest first; none where the store cannot list. Raises StoreError."""
+    return (await _stored(container, tenant))[:MOST_FACTS]
+
+
+async def _stored(container: Container, tenant: Tenant) -> list[Artifact]:
+    """All that are stored: those that newer ones have put out go with the next that are noted."""
     store = container.artifacts
     if not isinstance(store, ArtifactListing):
         return []
-    page = await store.page(tenant, limit=2 * MOST_FACTS, after=_PREFIX)
+    page = await store.page(tenant, limit=_MOST_STORED, after=_PREFIX)
     facts = (each for each in page if each.artifact_id.startswith(_PREFIX))
     return sorted(facts, key=lambda fact: fact.created_at, reverse=True)
 
@@ -73,7 +79,7 @@ async def user_profile(container: Container, tenant: Tenant) -> Profile:
 
 async def forget_after(container: Container, key: SessionKey, turn: int) -> None:
     """Forget what was said in the undone turns of a session. Raises StoreError."""
-    for fact in await profile_artifacts(container, key.tenant):
+    for fact in await _stored(container, key.tenant):
         if fact.session == key.session and (fact.turn or 0) > turn:
             await container.artifacts.remove(key.tenant, fact.artifact_id)
 
@@ -115,22 +121,20 @@ async def new_facts(
     messages: Sequence[TurnInput],
     *,
     places: Sequence[tuple[int, datetime]],
-    profile: Sequence[Artifact],
     rules: Sequence[str],
 ) -> NewFacts:
     """What a CCM points at in the messages that it read, x_t first, as its numbers count them.
 
     Each message has its turn and time. Only the user's own words become facts, whatever the CCM
-    makes of them; the oldest of the profile go where there are too many. Raises StoreError.
+    makes of them. Facts are removed only for newer ones that are committed: this turn may fail.
+    Raises StoreError.
     """
     if not isinstance(container.artifacts, ArtifactListing):
         # What cannot be listed could be neither seen nor bounded.
         return NewFacts([], [])
     # In a thread: each sentence is read for rules.
     news = await asyncio.to_thread(_facts_of, key, entries[:MOST_FACTS], messages, places, rules)
-    names = {fact.artifact_id for fact in news.facts}
-    others = [each for each in profile if each.artifact_id not in names]
-    for fact in others[max(0, MOST_FACTS - len(names)) :]:
+    for fact in (await _stored(container, key.tenant))[MOST_FACTS:]:
         await container.artifacts.remove(fact.tenant, fact.artifact_id)
     return news
 

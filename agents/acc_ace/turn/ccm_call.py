@@ -98,7 +98,6 @@ async def read_all(
                 container,
                 portion._replace(start=part),
                 reading.reply.about_user,
-                profile=profile,
                 rules=[pin.text for pin in results[-1].state.pins],
                 observer=observer,
             )
@@ -123,7 +122,6 @@ async def _noted(
     portion: Portion,
     entries: Sequence[AboutUser],
     *,
-    profile: Sequence[Artifact],
     rules: Sequence[str],
     observer: TurnObserver,
 ) -> Sequence[Repair]:
@@ -137,7 +135,6 @@ async def _noted(
         entries,
         messages(start),
         places=places,
-        profile=profile,
         rules=rules,
     )
     observer.facts += news

@@ -81,6 +81,8 @@ class ReplyHints(NamedTuple):
     """Values of a field in other words, in lower case, letters and digits alone."""
     bare: str = ""
     """The field that an entry written as a text fills."""
+    number: str = ""
+    """The field that an entry written as a number fills."""
     key: str = ""
     """The field that the keys fill of entries written as a map."""
     content: tuple[str, ...] = ()

@@ -156,6 +156,7 @@ class AboutUser(ReplyValue):
             "quote": ("text", "fact", "words", "content", "value"),
         },
         bare="sentence",
+        number="sentence",
         key="subject",
         content=("sentence", "quote"),
     )
@@ -171,11 +172,8 @@ class AboutUser(ReplyValue):
         """The number and the quote from where models write them."""
         if not isinstance(value, dict):
             return value
-        named, quote = value.get("sentence"), value.get("quote") or ""
-        number = sentence_number(named)
-        if number is None and (alone := sentence_number(quote)):
-            number, quote = alone, ""
-        words = quote or ("" if number else named) or ""
+        number = sentence_number(named := value.get("sentence"))
+        words = value.get("quote") or ("" if number else named) or ""
         return {**value, "sentence": number, "quote": unmarked(words)}
 
 

@@ -284,8 +284,8 @@ class _Reader:
 
     def _entry(self, entry: type[ReplyValue], item: object) -> ReplyValue | None:
         hints = entry.hints
-        if hints.bare and isinstance(item, str | int if hints.bare == "sentence" else str):
-            item = {hints.bare: item}
+        bare = {str: hints.bare, int: hints.number}.get(type(item))
+        item = {bare: item} if bare else item
         if isinstance(item, dict) and len(item) == 1:
             [inner] = item.values()
             item = inner if isinstance(inner, dict) and hints.content else item
