@@ -41,3 +41,10 @@ def client(app: ASGIApp, **options: Any) -> httpx.AsyncClient:
 def scripted_app(container: Container, model: ScriptedLlm | None = None) -> FastAPI:
     """The server over these stores, whose roles are all asked of one scripted model."""
     return create_app(container, models=dict.fromkeys(ROLES, model or ScriptedLlm()))
+
+
+async def say(http: httpx.AsyncClient, text: str, session: str = "a") -> str:
+    """The answer of a turn of /v1."""
+    told = await http.post(f"/v1/sessions/{session}/turns", json={"input": text})
+    assert told.status_code == 200, told.text
+    return str(told.json()["answer"])

@@ -13,7 +13,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.server.app import create_app
-from tests.fakes.place import place
+from tests.fakes.place import Place, place
 from tests.fakes.scripted_llm import ScriptedLlm
 from tests.server.asgi import client
 
@@ -58,6 +58,15 @@ def app(container: Container, scripted: ScriptedLlm) -> FastAPI:
 @pytest.fixture
 async def http(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
     """A client of the server; unexpected errors come back as responses."""
+    async with client(app) as opened:
+        yield opened
+    await app.state.acc_ace.close()
+
+
+@pytest.fixture
+async def key_free(place: Place) -> AsyncIterator[httpx.AsyncClient]:
+    """A server with the key-free engine, over each kind of database."""
+    app = create_app(place.open())
     async with client(app) as opened:
         yield opened
     await app.state.acc_ace.close()

@@ -1,33 +1,21 @@
 """What a user said of themself answers in a new session, and is seen, corrected and erased."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
 import pytest
 
-from acc_ace.server.app import create_app
 from bench.user_profile import Row, rows
 from tests.fakes.extensions import needs
-from tests.fakes.place import Place
-from tests.server.asgi import client
+from tests.server.asgi import say
 
 pytestmark = needs("embedded")
 
 
 @pytest.fixture
-async def http(place: Place) -> AsyncIterator[httpx.AsyncClient]:
-    """A server with the key-free engine."""
-    app = create_app(place.open())
-    async with client(app) as opened:
-        yield opened
-    await app.state.acc_ace.close()
-
-
-async def say(http: httpx.AsyncClient, text: str, session: str = "a") -> str:
-    told = await http.post(f"/v1/sessions/{session}/turns", json={"input": text})
-    assert told.status_code == 200, told.text
-    return str(told.json()["answer"])
+def http(key_free: httpx.AsyncClient) -> httpx.AsyncClient:
+    """The key-free server."""
+    return key_free
 
 
 async def profile(http: httpx.AsyncClient) -> list[dict[str, Any]]:

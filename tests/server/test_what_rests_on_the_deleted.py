@@ -1,15 +1,11 @@
 """Deletion follows derivation: what a user deletes comes back in no session, by no way."""
 
 import json
-from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 
-from acc_ace.server.app import create_app
 from tests.fakes.extensions import needs
-from tests.fakes.place import Place
-from tests.server.asgi import client
 
 pytestmark = needs("embedded")
 
@@ -28,12 +24,9 @@ FACTS = [
 
 
 @pytest.fixture
-async def http(place: Place) -> AsyncIterator[httpx.AsyncClient]:
-    """A server with the key-free engine."""
-    app = create_app(place.open())
-    async with client(app) as opened:
-        yield opened
-    await app.state.acc_ace.close()
+def http(key_free: httpx.AsyncClient) -> httpx.AsyncClient:
+    """The key-free server."""
+    return key_free
 
 
 async def say(http: httpx.AsyncClient, text: str, session: str = "a") -> str:

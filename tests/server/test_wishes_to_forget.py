@@ -1,15 +1,12 @@
 """Who wants something forgotten is shown what memory holds of it, and consents by its ids."""
 
 import re
-from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 
-from acc_ace.server.app import create_app
 from tests.fakes.extensions import needs
-from tests.fakes.place import Place
-from tests.server.asgi import client
+from tests.server.asgi import say
 
 pytestmark = needs("embedded")
 
@@ -30,18 +27,9 @@ WISHES = [
 
 
 @pytest.fixture
-async def http(place: Place) -> AsyncIterator[httpx.AsyncClient]:
-    """A server with the key-free engine."""
-    app = create_app(place.open())
-    async with client(app) as opened:
-        yield opened
-    await app.state.acc_ace.close()
-
-
-async def say(http: httpx.AsyncClient, text: str, session: str = "a") -> str:
-    said = await http.post(f"/v1/sessions/{session}/turns", json={"input": text})
-    assert said.status_code == 200, said.text
-    return str(said.json()["answer"])
+def http(key_free: httpx.AsyncClient) -> httpx.AsyncClient:
+    """The key-free server."""
+    return key_free
 
 
 @pytest.mark.parametrize("where", ["a", "b"])
