@@ -44,19 +44,19 @@ class NewFacts(NamedTuple):
     repairs: list[Repair]
 
 
-async def profile_artifacts(container: Container, tenant: Tenant) -> list[Artifact]:
-    """The facts, newest first; none where the store cannot list. Raises StoreError."""
-    return (await _stored(container, tenant))[:MOST_FACTS]
+async def profile_artifacts(
+    container: Container, tenant: Tenant, most: int = MOST_FACTS
+) -> list[Artifact]:
+    """The facts, newest first; none where the store cannot list. Raises StoreError.
 
-
-async def _stored(container: Container, tenant: Tenant) -> list[Artifact]:
-    """All that are stored: those that newer ones have put out go with the next that are noted."""
+    More may be stored: those that newer ones have put out go with the next that are noted.
+    """
     store = container.artifacts
     if not isinstance(store, ArtifactListing):
         return []
     page = await store.page(tenant, limit=_MOST_STORED, after=_PREFIX)
     facts = (each for each in page if each.artifact_id.startswith(_PREFIX))
-    return sorted(facts, key=lambda fact: fact.created_at, reverse=True)
+    return sorted(facts, key=lambda fact: fact.created_at, reverse=True)[:most]
 
 
 async def user_profile(container: Container, tenant: Tenant) -> Profile:
@@ -79,7 +79,7 @@ async def user_profile(container: Container, tenant: Tenant) -> Profile:
 
 async def forget_after(container: Container, key: SessionKey, turn: int) -> None:
     """Forget what was said in the undone turns of a session. Raises StoreError."""
-    for fact in await _stored(container, key.tenant):
+    for fact in await profile_artifacts(container, key.tenant, _MOST_STORED):
         if fact.session == key.session and (fact.turn or 0) > turn:
             await container.artifacts.remove(key.tenant, fact.artifact_id)
 
@@ -134,7 +134,7 @@ async def new_facts(
         return NewFacts([], [])
     # In a thread: each sentence is read for rules.
     news = await asyncio.to_thread(_facts_of, key, entries[:MOST_FACTS], messages, places, rules)
-    for fact in (await _stored(container, key.tenant))[MOST_FACTS:]:
+    for fact in (await profile_artifacts(container, key.tenant, _MOST_STORED))[MOST_FACTS:]:
         await container.artifacts.remove(fact.tenant, fact.artifact_id)
     return news
 
