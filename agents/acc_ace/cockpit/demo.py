@@ -25,7 +25,7 @@ _FOLDERS: Final = (Path(__file__).parent / "talks", Path(__file__).parents[3] / 
 
 
 class DemoCheck(BaseModel):
-    """A promise, and whether it has held so far."""
+    """A promise, and whether it has been kept so far."""
 
     id: int
     title: str

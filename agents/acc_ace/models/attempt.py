@@ -49,7 +49,7 @@ class ModelAttempt:
     ) -> AsyncGenerator[LlmResponse, None]:
         """The responses, each within the time left; failures become NoAnswer.
 
-        Chunks are held back until one holds a piece of the answer, so that a stream of nothing
+        Chunks wait until one contains a piece of the answer, so that a stream of nothing
         can still be tried again. After that, failures are raised as what they are.
         """
         self._require_allowed()

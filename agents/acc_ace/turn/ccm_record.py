@@ -1,4 +1,4 @@
-"""A CCM is believed as far as it earns it: what it says of rules is held against the reader.
+"""A CCM is believed as far as it earns it: what it says of rules is compared with the reader's.
 
 Counted are only sentences on which the reader is certain. A mark is a letter: 'n' and 'N' for a
 sentence that is certainly none, left alone or called something; 's' and 'S' for one that very

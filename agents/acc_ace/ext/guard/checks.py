@@ -1,4 +1,4 @@
-"""Rules compiled to checks over the tools of an app, and a call held against them.
+"""Rules compiled to checks over the tools of an app, and a call checked against them.
 
 `compile_rule` and `decide` are pure. A check that covers its rule whole decides both ways; one that
 covers a part stops or asks, and never clears.

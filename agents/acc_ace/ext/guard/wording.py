@@ -67,7 +67,7 @@ _FORMS: Final = {
         "timed": " at the times of the rule",
         "amount": "its amount",
         "or": " or ",
-        "off": "`{tool}` is not held against this rule, as you set it.",
+        "off": "`{tool}` is not checked against this rule, as you set it.",
         "ask": "I will ask before `{tool}`, as you set it.",
         "stop": "I will stop `{tool}`, as you set it.",
         "when": "I will stop `{tool}` when {when}, as you set it.",

@@ -141,7 +141,7 @@ class PlaybookFiles:
     async def _follow(self, reader: PlaybookReader, scope: PlaybookScope) -> None:
         lock = await asyncio.to_thread(exclusive, self._root / LOCK)
         try:
-            # Read with the lock held, so that the last writer writes the newest version.
+            # Read under the lock, so that the last writer writes the newest version.
             mark = await asyncio.to_thread(self._mark, scope)
             stored = await reader.load(scope)
             newest = await reader.deltas(scope, limit=1)

@@ -155,7 +155,7 @@ class ExecutionEngine:
         return ""
 
     def _in_reach(self, outlook: Outlook) -> Iterator[str]:
-        """The kinds of creatures that approach within reach, but for those held to be harmless."""
+        """The kinds of creatures that approach within reach, but for those thought harmless."""
         for cell in outlook.approaching:
             kind = outlook.creatures.get(cell, "")
             belief = self._sentinel.beliefs.get(kind)

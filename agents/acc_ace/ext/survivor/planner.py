@@ -36,11 +36,11 @@ TRIAL_RISK = 0.6
 
 
 Stance = Nature | Literal["hunter", "harmless"]
-"""What a kind of thing or creature may be held to be."""
+"""What a kind of thing or creature may be believed to be."""
 
 
 class Belief(NamedTuple):
-    """What a kind is held to be, None where nothing is known, and the bullet that says so."""
+    """What a kind is believed to be, None where nothing is known, and the bullet that says so."""
 
     nature: Stance | None
     weight: float = 1.0
