@@ -230,7 +230,8 @@ class Conversation:
             return await self._rollback.before_last_turn(key, turn)
 
     async def reset(self, key: SessionKey) -> None:
-        """Reset the session's state to CCS_0. Evidence stays searchable."""
+        """Reset the session's state to CCS_0. Evidence and profile stay."""
+        await self._maintenance.before_reset(key)
         async with self._hold(key):
             was_there = await self._rollback.to_start(key) is not None
         if was_there:

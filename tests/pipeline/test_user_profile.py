@@ -219,3 +219,44 @@ async def test_what_the_ccm_reads_later_is_of_the_turn_in_which_it_was_said() ->
     await talk.say("Rule: never book before nine.")
     (fact,) = (await user_profile(talk.container, talk.key.tenant)).facts
     assert (fact.text, fact.turn) == ("I live in Tampere.", 1)
+
+
+async def test_a_session_that_ends_unread_still_tells_of_its_user() -> None:
+    talk = Talk(Settings(store="memory", compress="adaptive", idle_s=0.001))
+    talk.llm.on("compressor", HOME).on("generator", {"final_answer": "All right."})
+    await talk.say("I live in Tampere.")
+    state = await talk.conversation.state(talk.key)
+    assert await facts(talk) == {}
+    assert await talk.conversation.housekeep() == 1
+    (fact,) = (await user_profile(talk.container, talk.key.tenant)).facts
+    assert (fact.text, fact.session, fact.turn) == ("I live in Tampere.", "s1", 1)
+    assert await talk.conversation.state(talk.key) == state
+    assert "compressor" in {
+        each.stage for each in await talk.container.spending.store.stages(talk.key)
+    }
+
+
+async def test_a_reset_forgets_no_fact_that_was_said_before_it() -> None:
+    talk = Talk(Settings(store="memory", compress="adaptive"))
+    talk.llm.on("compressor", HOME).on("generator", {"final_answer": "All right."})
+    await talk.say("I live in Tampere.")
+    await talk.conversation.reset(talk.key)
+    assert await facts(talk) == {"home": "I live in Tampere."}
+
+
+@pytest.mark.parametrize("reply", [{}, ModelUnavailable("down"), "nonsense"])
+async def test_a_last_reading_that_finds_nothing_leaves_nothing(reply: object) -> None:
+    talk = Talk(Settings(store="memory", compress="adaptive", idle_s=0.001))
+    talk.llm.on("compressor", reply).on("generator", {"final_answer": "All right."})
+    await talk.say("I live in Tampere.")
+    assert await talk.conversation.housekeep() == 1
+    assert await facts(talk) == {}
+
+
+async def test_a_session_of_which_all_is_read_asks_nobody_at_its_end() -> None:
+    talk = Talk(Settings(store="memory", idle_s=0.001))
+    talk.llm.on("compressor", HOME).on("generator", {"final_answer": "All right."})
+    await talk.say(SAID)
+    asked = len(talk.llm.requests_of("compressor"))
+    assert await talk.conversation.housekeep() == 1
+    assert len(talk.llm.requests_of("compressor")) == asked

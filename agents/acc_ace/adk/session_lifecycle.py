@@ -16,14 +16,14 @@ from google.adk.models import BaseLlm
 from google.adk.sessions import BaseSessionService
 
 from acc_ace.adk.sessions.session_services import drop_session, is_beside
-from acc_ace.adk.structured_agent import DirectCompletion
+from acc_ace.adk.structured_agent import DirectCompletion, direct_completions
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.session import SessionMemory
 from acc_ace.errors import AccAceError
 from acc_ace.models.factory import build_models, close_models
-from acc_ace.turn.offload import offload, outliving_notes
+from acc_ace.turn.offload import offload, outliving_notes, read_out
 from acc_ace.turn.session_changes import delete_session
 from acc_ace.turn.spending import Metered
 from acc_ace.turn.structured_call import load_prompts
@@ -40,15 +40,20 @@ class SessionMaintenance:
     def __init__(
         self, container: Container, *, models: Mapping[Role, BaseLlm] | None = None
     ) -> None:
-        """`models` overrides the settings' model for notes. Does no I/O."""
+        """`models` overrides the settings' models. Does no I/O."""
         settings = container.settings
         self._container = container
-        self._models = build_models(["reflector"], settings, models)
+        self._models = build_models(["reflector", "compressor"], settings, models)
         self._extractor = DirectCompletion(
             self._models["reflector"], SessionMemory, settings.reflector
         )
+        self._ccm = direct_completions(self._models, settings)["compressor"]
         self._prompts = load_prompts()
         self._work: asyncio.Task[int] | None = None
+
+    async def before_reset(self, key: SessionKey) -> None:
+        """Have read what is unread of a session, for the profile; a failure is logged."""
+        await self._run_logged("reading", self._read_out, key)
 
     async def was_reset(self, key: SessionKey) -> None:
         """Offload the turns before a reset; on failure, retried once the session is idle."""
@@ -162,9 +167,15 @@ class SessionMaintenance:
         return True
 
     async def _offload(self, key: SessionKey) -> None:
+        await self._read_out(key)
         extractor = Metered(self._extractor)
         await offload(self._container, key, completion=extractor, prompt=self._prompts.extractor)
         await self._note(key, "extractor", extractor)
+
+    async def _read_out(self, key: SessionKey) -> None:
+        ccm = Metered(self._ccm)
+        await read_out(self._container, key, ccm)
+        await self._note(key, "compressor", ccm)
 
     async def _note(self, key: SessionKey, stage: str, metered: Metered) -> None:
         """Keep what the calls cost so far, each once."""

@@ -6,19 +6,25 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 
 from acc_ace.container import Container
+from acc_ace.core.gates.references import Evidence
 from acc_ace.core.schemas.artifact import Artifact
-from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.interaction import Interaction, Outcome
+from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.interaction import Interaction, Outcome, TurnInput
 from acc_ace.core.schemas.session import ReadThrough, SessionMemory, SessionRecord
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import CorruptStoreError
 from acc_ace.memory.profile import profile_artifacts
 from acc_ace.memory.session_notes import extract_by_rule, notes_of
+from acc_ace.memory.tail import SinceReading
+from acc_ace.turn.ccm_call import read_all
+from acc_ace.turn.observer import TurnObserver
+from acc_ace.turn.reading import unread
 from acc_ace.turn.session_changes import ancestry
 from acc_ace.turn.session_directory import before_last_turn
 from acc_ace.turn.structured_call import Completion, parser, structured_call
-from acc_ace.turn.transcript import message_text, messages_of
+from acc_ace.turn.transcript import message_text, messages_of, since_last_reading
+from acc_ace.turn.turn_record import TurnStart
 
 logger = logging.getLogger(__name__)
 
@@ -28,6 +34,7 @@ BATCH_TURNS = 50
 MODEL_TURNS = 200
 """Newest turns of an offload shown to the model; the rules read all turns."""
 
+_NOBODY_SPEAKS = TurnInput(text="(The session is idle.)", authority=Authority.TOOL)
 _LAST_STATES = 5
 _SHOWN_TOKENS = 200
 
@@ -65,6 +72,26 @@ async def offload(
             at = await _time(container, key, through, now, left=left)
             if not await _write_notes(container, key, turns, items, at=at, left=left):
                 return  # Turns that replaced these are read by the next offload.
+
+
+async def read_out(container: Container, key: SessionKey, ccm: Completion) -> None:
+    """Have a CCM read what is unread of an idle session, for the profile of its user.
+
+    Only that outlives the session: rules bind where they were said, and a session that goes on
+    reads its words before it acts on them. So CCS_t and what counts as read stay as they are. A CCM
+    that fails leaves no fact. Raises SessionBusyError or StoreError.
+    """
+    head = await container.journal.head(key)
+    since = await since_last_reading(container, key, head.state) if head else SinceReading()
+    if head is None or not unread(since):
+        return
+    start, observer = TurnStart(key, _NOBODY_SPEAKS, head.state, since=since), TurnObserver()
+    with observer.stage("compressor"):
+        await read_all(container, start, Evidence({}), observer, ccm)
+    async with _hold(container, key):
+        if observer.facts and await container.journal.head(key) == head:
+            # Nothing was undone or deleted meanwhile.
+            await container.artifacts.add(observer.facts)
 
 
 async def outliving_notes(

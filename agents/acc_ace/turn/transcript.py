@@ -156,19 +156,25 @@ async def newest_exchanges(
     return newest
 
 
-async def unread_turns(container: Container, key: SessionKey, state: CommittedState) -> int:
-    """How many messages of the user's no CCM has read, as of a committed state.
+async def since_last_reading(
+    container: Container, key: SessionKey, state: CommittedState
+) -> SinceReading:
+    """What was said since a CCM read last, as of a committed state.
 
-    With a CCM that is asked in every turn that is none, but for a long message: what it passed
+    With a CCM that is asked in every turn that is nothing, but for a long message: what it passed
     over was its turn to read. Raises StoreError.
     """
     if container.settings.compress == "every" and not read_place(state.read_to)[1]:
-        return 0
+        return SinceReading()
     session = await container.directory.find(key)
-    since: SinceReading = since_reading(
+    return since_reading(
         state,
         await newest_exchanges(container, key, state.read_to),
         own="",
         after=session.history_from if session else 0,
     )
-    return len(unread(since))
+
+
+async def unread_turns(container: Container, key: SessionKey, state: CommittedState) -> int:
+    """How many messages of the user's no CCM has read. Raises StoreError."""
+    return len(unread(await since_last_reading(container, key, state)))

@@ -106,7 +106,7 @@ class Fear:
         return float(harms / (self._outcomes[kind] + 2 + weight))
 
     def dangers(self, outlook: Outlook, beliefs: Beliefs | None = None) -> tuple[Danger, ...]:
-        """Kinds in sight that have harmed or are thought to, where nearest; the most pressing first.
+        """Kinds in sight that have harmed or are thought to, where nearest; most pressing first.
 
         Near is a thing within a step and a creature that comes nearer within WINDOW steps.
         """

@@ -72,8 +72,8 @@ def decide(inputs: Mapping[str, object]) -> Plan:
 
 
 def beliefs_of(bullets: Iterable[BulletView | Bullet], experience: str) -> Beliefs:
-    """What is believed of each kind: by the best proven bullet, the newest on a tie, and by what this
-    life taught, which overrides it. A bullet that did more harm than good says nothing.
+    """What each kind is believed to be: by the best proven bullet, the newest on a tie, and by what
+    this life taught, which overrides it. A bullet that did more harm than good says nothing.
 
     Of `experience`, lines of the alert log count by their words, others by changes of the body
     that they name, and those about signs not at all.
