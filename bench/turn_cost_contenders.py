@@ -1,6 +1,6 @@
 """Who takes the turns of `bench.turn_cost`: our app, and ADK's own ways."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -78,7 +78,7 @@ async def ours(
     """Our app with its default settings and tools, and with one that acts."""
     tools = [f"{__name__}:{drain_host.__name__}"] if acts else []
     container = build_container(Settings(data_dir=folder, store="sqlite", tools=tools))
-    await _teach(container, playbook.lessons)
+    await teach(container, [_lesson(number) for number in range(playbook.lessons)])
     conversation = Conversation(container, models=dict.fromkeys(ROLES, llm))
     key = SessionKey(APP_NAME, "bench", "s1")
 
@@ -89,7 +89,7 @@ async def ours(
     await conversation.close()
 
 
-async def _teach(container: Container, lessons: int) -> None:
+async def teach(container: Container, lessons: Iterable[str]) -> None:
     """Fill the playbook. Raises RuntimeError when a lesson is not taken."""
     service = PlaybookService(
         container.playbooks,
@@ -98,13 +98,13 @@ async def _teach(container: Container, lessons: int) -> None:
         limits=container.settings.limits,
         clock=container.clock,
     )
-    for number in range(lessons):
+    for lesson in lessons:
         batch = DeltaBatch.model_validate(
-            {"operations": [{"type": "ADD", "section": "strategies", "content": _lesson(number)}]}
+            {"operations": [{"type": "ADD", "section": "strategies", "content": lesson}]}
         )
         [result] = (await service.apply(batch)).results
         if result.status.value != "applied":
-            raise RuntimeError(f"lesson {number} was not taken: {result.reason}")
+            raise RuntimeError(f"'{lesson}' was not taken: {result.reason}")
 
 
 def _lesson(number: int) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from acc_ace.core.text.patterns import lazy_pattern
-from acc_ace.core.text.search_terms import index_terms
+from acc_ace.core.text.search_terms import terms_of
 from acc_ace.core.text.tokens import CJK, CUT_MARK, clip_tokens, estimate_tokens, token_end
 
 _CHARS_PER_TOKEN = 8
@@ -138,7 +138,7 @@ def excerpt(text: str, terms: Collection[str], budget: int) -> str:
 
 def _sentences(text: str, wanted: frozenset[str]) -> list[_Stretch]:
     spans = [match.span() for match in _SENTENCE.finditer(text)]
-    matches = [wanted.intersection(index_terms(text[start:end]).split()) for start, end in spans]
+    matches = [wanted & terms_of(text[start:end]) for start, end in spans]
     counts = Counter(term for terms in matches for term in terms)
     return [
         _Stretch(

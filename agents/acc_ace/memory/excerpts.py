@@ -19,11 +19,11 @@ from acc_ace.core.text.exchange import (
     written,
 )
 from acc_ace.core.text.normalize import neutralise, same_wording
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 from acc_ace.core.text.prompt import Quotation
 from acc_ace.core.text.rules.corrections import is_correction
 from acc_ace.core.text.rules.mentions import rules_in
-from acc_ace.core.text.search_terms import index_terms, query_terms
+from acc_ace.core.text.search_terms import query_terms, terms_of
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import CUT_MARK, clip_tokens, estimate_tokens
 from acc_ace.memory.chunking import excerpt
@@ -58,7 +58,7 @@ def quotations(
     }
     quotes: list[tuple[tuple[int, bool], str, Quotation]] = []
     for artifact in artifacts:
-        if _is_turn(artifact) and is_acknowledgement(_exchange(artifact)[0].text):
+        if _is_turn(artifact) and is_acknowledgement(_exchange(artifact.content)[0].text):
             continue
         level = own[artifact.artifact_id]
         wanted = levels[level] if level < len(levels) else frozenset[str]()
@@ -88,14 +88,14 @@ def _is_turn(artifact: Artifact) -> bool:
 
 def _level(artifact: Artifact, levels: Sequence[frozenset[str]]) -> int:
     """The first of the levels whose words an artifact holds; behind them where it has none."""
-    terms = frozenset(index_terms(artifact.content).split())
+    terms = terms_of(artifact.content)
     return next((at for at, words in enumerate(levels) if words & terms), len(levels))
 
 
 def _corrects(artifact: Artifact) -> bool:
     if not _is_turn(artifact):
         return False
-    return is_correction(next(iter(_exchange(artifact))).text)
+    return is_correction(_exchange(artifact.content)[0].text)
 
 
 def _quotation(artifact: Artifact, wanted: frozenset[str], max_tokens: int) -> Quotation | None:
@@ -122,7 +122,7 @@ def _speaker(artifact: Artifact, wanted: frozenset[str]) -> tuple[str, str]:
         who = clip_tokens(neutralise(artifact.source), _WHO_TOKENS)
         speaker, colon, text = artifact.content.partition(": ")
         return who, text if colon and speaker in who.split(", ") else artifact.content
-    own, *others = _exchange(artifact)
+    own, *others = _exchange(artifact.content)
     statements = _without(own.text, lambda sentence: sentence.endswith(("?", "？")))
     theirs = " ".join(part.text for part in others)
     is_more = _common(statements, wanted) > _common(theirs, wanted)
@@ -132,11 +132,12 @@ def _speaker(artifact: Artifact, wanted: frozenset[str]) -> tuple[str, str]:
     return artifact.source, written([own, *others]) if own.who else artifact.content
 
 
-def _exchange(turn: Artifact) -> list[ExchangePart]:
+@remembered
+def _exchange(turn: str) -> tuple[ExchangePart, ...]:
     """The parts of a turn: what was said, what it quotes, and the answer; at least one."""
-    parts = parts_of(turn.content) or [ExchangePart("", turn.content)]
-    first = parts[0]
-    return [*parts_of_input(first.who, first.text), *parts[1:]] if first.who == USER else parts
+    first, *others = parts_of(turn) or [ExchangePart("", turn)]
+    own = parts_of_input(first.who, first.text) if first.who == USER else [first]
+    return (*own, *others)
 
 
 def _without_rules(text: str) -> str:
@@ -157,4 +158,4 @@ def _without(text: str, is_out: Callable[[str], bool]) -> str:
 
 
 def _common(text: str, wanted: frozenset[str]) -> int:
-    return len(wanted.intersection(index_terms(text).split()))
+    return len(wanted & terms_of(text))

@@ -15,7 +15,7 @@ from acc_ace.core.schemas.artifact import (
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.qualification import QualificationReason
 from acc_ace.core.text.exchange import ExchangePart, parts_of
-from acc_ace.core.text.search_terms import index_terms
+from acc_ace.core.text.search_terms import terms_of
 from acc_ace.errors import InputError
 from acc_ace.memory.chunking import excerpt
 from acc_ace.memory.priors import said_by
@@ -81,5 +81,5 @@ def _best_part(artifact: Artifact, terms: frozenset[str]) -> ExchangePart:
     parts = parts_of(artifact.content) if artifact.kind is ArtifactKind.TURN else []
     if not parts:
         return ExchangePart(speaker, artifact.content)
-    best = max(parts, key=lambda part: len(terms.intersection(index_terms(part.text).split())))
+    best = max(parts, key=lambda part: len(terms & terms_of(part.text)))
     return best._replace(who=best.who or speaker)

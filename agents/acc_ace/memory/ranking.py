@@ -14,7 +14,7 @@ from typing import NamedTuple
 from acc_ace.core.schemas.artifact import Artifact, RecalledArtifact, RecallQuery
 from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.core.text.dates.periods import Period, named_periods
-from acc_ace.core.text.search_terms import MAX_QUERY_CHARS, index_terms, query_terms
+from acc_ace.core.text.search_terms import MAX_QUERY_CHARS, query_terms, terms_of
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.memory.chunking import excerpt
 from acc_ace.memory.priors import Prior, TurnPosition, priors
@@ -123,7 +123,7 @@ def search_query(query: RecallQuery) -> SearchQuery:
         for term in query_terms(item, limit=8):
             if term not in text:
                 state.setdefault(term, item)
-    words = frozenset(index_terms(query.text[:MAX_QUERY_CHARS]).split())
+    words = terms_of(query.text[:MAX_QUERY_CHARS])
     periods = named_periods(query.text, query.asked_at) if query.asked_at else ()
     return SearchQuery(text, dict(list(state.items())[:24]), words, periods)
 

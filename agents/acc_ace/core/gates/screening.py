@@ -15,7 +15,7 @@ from acc_ace.core.schemas.qualification import QualificationReason, Qualificatio
 from acc_ace.core.text.exchange import parts_of, written
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.normalize import one_line, skeleton
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 from acc_ace.core.text.rules.contradiction import contradiction, flag_contradiction
 from acc_ace.core.text.similarity import Fingerprint, fingerprint, near_duplicate
 from acc_ace.core.text.tokens import clip_tokens
@@ -53,6 +53,7 @@ _SCHEMA_KEYS = 2
 """Number of distinct schema keys from which a text imitates a schema."""
 
 
+@remembered
 def impersonates(text: str, kind: ArtifactKind) -> str | None:
     """What a text imitates, in a few words, or None.
 

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.text.lessons.consent import speaks_of_consent
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 from acc_ace.core.text.polarity import negated
 from acc_ace.core.text.rules.contradiction import contradiction
 from acc_ace.core.text.rules.topic import action_of, words_of_act
@@ -58,6 +58,7 @@ _ASKED = lazy_pattern(r"\bbefore\b[^,.;]*|[^、。]*(?:前に|ときは|時は|�
 _NUMBER = lazy_pattern(r"(?<![\w-])\d+")
 
 
+@remembered
 def _is_against(text: str, rule: str) -> bool:
     asks = _ASKS.search(rule) is not None
     if asks and speaks_of_consent(text):

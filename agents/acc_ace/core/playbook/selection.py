@@ -34,7 +34,7 @@ _SHORTEST_LINE = 13
 """No line has fewer tokens: '[1] helpful=0 harmful=0 ::'."""
 
 _INDEXES_KEPT = 8
-_LARGE = 256
+_LARGE = 16
 """Number of bullets from which the index is cached."""
 
 

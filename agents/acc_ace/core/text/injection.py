@@ -4,7 +4,7 @@ import re
 
 from acc_ace.core.text.normalize import skeleton
 from acc_ace.core.text.obfuscation import decoded, spelled_out
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 
 _SEND_BY_WIRE = (
     r"send|e-?mail|mail|forward|post|upload|submit|transmit|paste|copy|share|disclose|leak"
@@ -157,6 +157,7 @@ _REACH = 40
 """Characters before a phrase that are searched for its negation."""
 
 
+@remembered
 def instruction_like(text: str) -> str | None:
     """The first phrase that orders the model to drop its rules, change its role or reveal
     secrets, or None.

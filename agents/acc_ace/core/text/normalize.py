@@ -10,7 +10,7 @@ from functools import cache
 from typing import Final, Literal, TypeVar, cast
 from unicodedata import combining
 
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 
 MAX_ANALYSED = 100_000
 """Maximum characters analysed of a text; the rest is ignored."""
@@ -140,6 +140,7 @@ def head(text: str, *, tokens: int) -> str:
     return text[: 16 * tokens + 4_096]
 
 
+@remembered
 def neutralise(text: str) -> str:
     """One line without heading runs, code fences, tag openings and '[c-0001]' marks.
 
@@ -183,4 +184,6 @@ def short_ids(text: str) -> str:
 
     Four digits of a document's name and a number tell apart what one request shows.
     """
+    if "part:" not in text:
+        return text
     return re.sub(r"\bpart:([0-9a-f]{4})[0-9a-f]{12}:[0-9a-f]{16}:0*(?=\d)", r"part:\1:", text)

@@ -1,9 +1,9 @@
-"""Building blocks of this package's pattern tables."""
+"""Building blocks of this package: patterns, and analyses that a text gets once."""
 
 import re
-from collections.abc import Iterable
-from functools import cached_property
-from typing import cast
+from collections.abc import Callable, Iterable
+from functools import cached_property, lru_cache, wraps
+from typing import Final, TypeVar, TypeVarTuple, cast
 
 
 class _LazyPattern:
@@ -43,3 +43,29 @@ def one_of(words: Iterable[str]) -> str:
     """A pattern source for any of these words, longest first."""
     longest_first = sorted(words, key=lambda word: (-len(word), word))
     return "(?:" + "|".join(map(re.escape, longest_first)) + ")"
+
+
+SHORT_TEXT: Final = 2_000
+"""Characters of most sentences, exchanges and quotations."""
+SHORT_KEPT: Final = 1_024
+LONG_KEPT: Final = 16
+"""Cached longer texts; one may have 100,000 characters."""
+
+_More = TypeVarTuple("_More")
+_Found = TypeVar("_Found")
+
+
+def remembered(analyse: Callable[[str, *_More], _Found]) -> Callable[[str, *_More], _Found]:
+    """Add an LRU cache to a pure analysis of a text, so that a turn makes it only once.
+
+    Short and long texts have separate caches, so that sentences do not evict their text. The other
+    arguments must be hashable, and results must not be mutated.
+    """
+    short = lru_cache(maxsize=SHORT_KEPT)(analyse)
+    long = lru_cache(maxsize=LONG_KEPT)(analyse)
+
+    @wraps(analyse)
+    def lookup(text: str, *more: *_More) -> _Found:
+        return (short if len(text) <= SHORT_TEXT else long)(text, *more)
+
+    return lookup

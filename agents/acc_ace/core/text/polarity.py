@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from acc_ace.core.text.normalize import normalise
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 
 _EN_NEGATION = lazy_pattern(
     r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|\w+n't|dont|forbid\w*|banned"
@@ -40,6 +40,7 @@ NEGATIVES_JA: Final[Mapping[str, str]] = {
 """Each negative word, mapped to its positive."""
 
 
+@remembered
 def negated(text: str) -> bool:
     """Whether the statement is negative; two negations cancel out."""
     folded = normalise(text)

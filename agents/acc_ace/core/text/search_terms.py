@@ -14,7 +14,7 @@ from itertools import islice
 
 from acc_ace.core.text.lexicon_en import STOP_WORDS
 from acc_ace.core.text.lexicon_ja import ASKING_KANJI, STOP_BIGRAMS
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 from acc_ace.core.text.stemmer import stem
 
 MAX_INDEX_TERMS = 20_000
@@ -52,6 +52,12 @@ def index_terms(text: str) -> str:
     """The terms of a stored text, separated by spaces, at most MAX_INDEX_TERMS."""
     terms = (term for run in _runs(_normal(text)) for term in _index_run(run))
     return " ".join(islice(terms, MAX_INDEX_TERMS))
+
+
+@remembered
+def terms_of(text: str) -> frozenset[str]:
+    """The terms of a stored text, each once."""
+    return frozenset(index_terms(text).split())
 
 
 def query_terms(text: str, *, limit: int = MAX_QUERY_TERMS) -> dict[str, str]:

@@ -1,15 +1,10 @@
-"""Split text into sentences, and a sentence into independent rules.
-
-Analyses of sentences and texts are cached, so that a turn makes each only once.
-"""
+"""Split text into sentences, and a sentence into independent rules."""
 
 import re
-from collections.abc import Callable, Iterator
-from functools import lru_cache
-from typing import TypeVar, TypeVarTuple
+from collections.abc import Iterator
 
 from acc_ace.core.text.normalize import MAX_ANALYSED
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 
 MAX_SENTENCE = 1_000
 """Maximum characters of one sentence; a longer one is cut, if possible at a space."""
@@ -39,10 +34,13 @@ def split_sentences(text: str) -> list[str]:
     Does not split abbreviations, initials, URLs, host names, decimals or closed quotations.
     Analyses the first MAX_ANALYSED characters, in linear time.
     """
-    sentences: list[str] = []
-    for line in _LINE.finditer(text[:MAX_ANALYSED]):
-        sentences.extend(_sentences_of_line(line.group()))
-    return sentences
+    return [*_sentences(text[:MAX_ANALYSED])]
+
+
+@remembered
+def _sentences(text: str) -> tuple[str, ...]:
+    lines = (line.group() for line in _LINE.finditer(text))
+    return tuple(sentence for line in lines for sentence in _sentences_of_line(line))
 
 
 def _sentences_of_line(line: str) -> Iterator[str]:
@@ -166,27 +164,3 @@ def _shares_condition(sentence: str, joints: list[re.Match[str]]) -> bool:
         and bool(_EN_TRAILING_CONDITION.search(tail))
         and not _EN_TRAILING_CONDITION.search(head)
     )
-
-
-SENTENCES_KEPT = 4_096
-TEXTS_KEPT = 16
-"""Cached texts longer than a sentence; one may have 100,000 characters."""
-
-_More = TypeVarTuple("_More")
-_Found = TypeVar("_Found")
-
-
-def remembered(analyse: Callable[[str, *_More], _Found]) -> Callable[[str, *_More], _Found]:
-    """Add an LRU cache to a pure analysis of a text.
-
-    Sentences and whole texts have separate caches, so that sentences do not evict their text.
-    The other arguments must be hashable, and results must not be mutated.
-    """
-    short = lru_cache(maxsize=SENTENCES_KEPT)(analyse)
-    long = lru_cache(maxsize=TEXTS_KEPT)(analyse)
-
-    def lookup(text: str, *more: *_More) -> _Found:
-        cache = short if len(text) <= MAX_SENTENCE else long
-        return cache(text, *more)
-
-    return lookup

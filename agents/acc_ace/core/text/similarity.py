@@ -2,12 +2,13 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import NamedTuple
 
 from acc_ace.core.text.lexicon_en import STOP_WORDS, root_of
 from acc_ace.core.text.lexicon_ja import STOP_KANJI
 from acc_ace.core.text.normalize import normalise
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 from acc_ace.core.text.polarity import negated
 
 _COMPARED_CHARS = 8_000
@@ -17,6 +18,9 @@ _NOT_WORD = lazy_pattern(r"[\W_]+")
 _NUMBER = lazy_pattern(r"\d+")
 _SAME_TEXT = 0.9
 """Minimum ratio of common character trigrams, and of lengths, of near duplicates."""
+
+_FINGERPRINTS = 128
+"""Cached ones: some tens of kilobytes each."""
 
 _END_MARKS = 4
 """Additional tolerance in length, in characters."""
@@ -38,6 +42,7 @@ class Fingerprint(NamedTuple):
     trigrams: frozenset[str]
 
 
+@lru_cache(maxsize=_FINGERPRINTS)
 def fingerprint(text: str) -> Fingerprint:
     """The fingerprint of a text, from its first 8,000 characters and its length."""
     plain = normalised(text)
@@ -80,6 +85,7 @@ _TOPICS = {"unfrozen": "freeze", "unfreeze": "freeze"}
 """Words that reverse another one and share its topic."""
 
 
+@remembered
 def content_words(text: str) -> frozenset[str]:
     """The words that carry the topic.
 

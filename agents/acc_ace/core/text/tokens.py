@@ -6,7 +6,7 @@ The estimate is on the high side for current models, so a budget met here is met
 
 from itertools import islice
 
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
 """Characters that count as one token each, as regular expression ranges."""
@@ -17,9 +17,10 @@ _PIECE = lazy_pattern(rf"[{CJK}]|[^\W_{CJK}]{{1,4}}|[^\w\s]|_")
 CUT_MARK = "…"
 
 
+@remembered
 def estimate_tokens(text: str) -> int:
     """Tokens of a text; 0 for blank text."""
-    return sum(1 for _ in _PIECE.finditer(text))
+    return len(_PIECE.findall(text))
 
 
 def token_end(text: str, budget: int, *, start: int, stop: int) -> int:
@@ -38,13 +39,11 @@ def clip_tokens(text: str, budget: int) -> str:
     """
     if budget <= 0:
         return ""
-    ends: list[int] = []
-    for match in _PIECE.finditer(text):
-        if len(ends) == budget:
-            # The mark itself is a token, so it replaces the last piece.
-            length = ends[-2] if budget > 1 else 0
-            return text[:length].rstrip() + CUT_MARK
-        ends.append(match.end())
+    # No token is shorter than a character.
+    if len(text) > budget and next(islice(_PIECE.finditer(text), budget, None), None):
+        # The mark itself is a token, so it replaces the last piece.
+        last = next(islice(_PIECE.finditer(text), budget - 2, None)) if budget > 1 else None
+        return text[: last.end() if last else 0].rstrip() + CUT_MARK
     return text.rstrip() if len(text) > _slack(budget) else text
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 from acc_ace.core.text.polarity import negated
 from acc_ace.core.text.rules.mentions import ended_in
 from acc_ace.core.text.rules.topic import words_of_act
@@ -121,10 +121,14 @@ def _sentences(text: str) -> Iterator[str]:
 
 def _ended(sentence: str, pins: Sequence[ConstraintPin]) -> str | None:
     """The constraint that the sentence would release or amend if the user said it."""
-    if _UPHELD.search(sentence) or not (_RELEASE.search(sentence) or _ENDED.search(sentence)):
-        return None
-    ended = ended_in(_SPEAKER.sub("", sentence), pins)
+    ended = ended_in(_SPEAKER.sub("", sentence), pins) if _tells_an_end(sentence) else None
     return ended[0][0].id if ended else None
+
+
+@remembered
+def _tells_an_end(sentence: str) -> bool:
+    is_end = _RELEASE.search(sentence) or _ENDED.search(sentence)
+    return bool(is_end) and not _UPHELD.search(sentence)
 
 
 def _topical(first: frozenset[str], second: frozenset[str]) -> bool:

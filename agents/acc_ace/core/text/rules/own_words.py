@@ -14,7 +14,7 @@ from typing import NamedTuple
 from acc_ace.core.schemas.user_words import OwnQuote
 from acc_ace.core.text.lexicon_en import word_class
 from acc_ace.core.text.normalize import MAX_ANALYSED, NUMBER_WORDS, has_words, same_wording
-from acc_ace.core.text.patterns import lazy_pattern, words_of
+from acc_ace.core.text.patterns import lazy_pattern, remembered, words_of
 from acc_ace.core.text.polarity import negated
 from acc_ace.core.text.rules.quoted_spans import (
     QUOTED_LINE,
@@ -22,7 +22,7 @@ from acc_ace.core.text.rules.quoted_spans import (
     lines_of_speaker,
     with_quote_marks,
 )
-from acc_ace.core.text.sentences import MAX_SENTENCE, remembered, split_clauses, split_sentences
+from acc_ace.core.text.sentences import MAX_SENTENCE, split_clauses, split_sentences
 from acc_ace.core.text.similarity import content_words
 
 _RULE_LABEL = lazy_pattern(
@@ -271,6 +271,7 @@ class Speakers(NamedTuple):
     foreign: str
 
 
+@remembered
 def by_speaker(text: str) -> Speakers:
     """Part a message by whose words they are, as `own_words` reads it; the rest is foreign."""
     read = own_words(text)

@@ -14,8 +14,7 @@ from typing import Final, Literal, NamedTuple, TypedDict
 from zlib import crc32
 
 from acc_ace.core.text.normalize import language_of, normalise
-from acc_ace.core.text.patterns import any_of, lazy_pattern
-from acc_ace.core.text.sentences import remembered
+from acc_ace.core.text.patterns import any_of, lazy_pattern, remembered
 
 WEIGHTS: Final = Path(__file__).parent / "reader.bin"
 VERSION: Final = 1

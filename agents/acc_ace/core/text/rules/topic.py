@@ -1,7 +1,7 @@
 """What a rule is about, without the condition under which it holds."""
 
 from acc_ace.core.text.normalize import normalise
-from acc_ace.core.text.patterns import lazy_pattern
+from acc_ace.core.text.patterns import lazy_pattern, remembered
 from acc_ace.core.text.similarity import content_words
 
 _ACTION = lazy_pattern(
@@ -10,6 +10,7 @@ _ACTION = lazy_pattern(
 )
 
 
+@remembered
 def action_of(rule: str) -> str | None:
     """The stem of what a prohibition forbids to do, or None where it names nothing."""
     match = _ACTION.search(normalise(rule))
@@ -25,6 +26,7 @@ _CONDITION_JA = lazy_pattern(
 )
 
 
+@remembered
 def words_of_act(rule: str) -> frozenset[str]:
     """The content words of what a rule is about, without its condition of time or place.
 
