@@ -51,6 +51,11 @@ SHAPES = pytest.mark.parametrize(
         "After 6pm: never restart `db-01`.",
         "One more thing - never restart db-01.",
         "Two things.\n- never restart db-01",
+        "Also never restart db-01.",
+        "And please don't restart db-01.",
+        "Then never restart db-01.",
+        "From now on never restart db-01.",
+        "Thanks, and never restart db-01.",
         "Thanks, that helped. Never restart db-01.",
         "db-01は再起動しないでください。",
         "ちなみに、db-01は再起動しないでください。",
@@ -76,6 +81,24 @@ async def test_without_a_ccm_it_is_in_force_and_provisional(rule: str) -> None:
     assert [(pin.text, pin.tentative) for pin in state.pins] == [(rule, True)]
     assert f"c-0001 {rule}" in notes
     assert "no c-0001" in notes or "c-0001 を取り消し" in notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "lift c-0001. Also never restart web-02.",
+        "yes c-0001, and never restart web-02",
+        "Yes, lift it, and never restart web-02.",
+        "c-0001 を解除。あと、web-02は再起動しないでください。",
+        "はい、解除して。それとweb-02は再起動しないでください。",
+    ],
+)
+@pytest.mark.parametrize("reply", [SILENT, MUTE])
+async def test_a_rule_beside_a_consent_is_not_lost(text: str, reply: dict[str, object]) -> None:
+    state, notes = await said("/rule Never restart db-01.", text, reply=reply)
+    assert "Never restart db-01." in texts(state)
+    assert "web-02" in notes
+    assert (len(state.pins) == 2) is (reply is SILENT)
 
 
 @BOTH

@@ -155,16 +155,21 @@ def read_sentence(sentence: str) -> SentenceReading:
     trained on; where the reader has any doubt that it is none, its form decides.
     """
     reading = _shipped().read(sentence)
-    plain = any(_PLAIN.search(normalise(part)) for part in parts(sentence))
-    if reading.is_certainly_none or not plain:
+    plain = (part for part in map(normalise, parts(sentence)) if _PLAIN.search(part))
+    # "Then never …" is rare as well: what leads in has no say.
+    if all(_shipped().read(_LEADS.sub("", part)).is_certainly_none for part in plain):
         return reading
     return reading._replace(binds=max(reading.binds, reading.least_sure), is_plain=True)
 
 
+_LEADS = lazy_pattern(
+    r"^(?:(?:also|and|but|so|then|plus|ok(?:ay)?|yes|please|just|again|in (?:the )?future|for now"
+    r"|from (?:now|here|today) on(?:wards?)?|(?:as of|starting) (?:now|today)|going forward),? )*"
+)
 _PLAIN = any_of(
-    r"^(?:please,? )?(?:never|do not|don't|dont) (?!worry|forget|hesitate|mind|be|get|give|let"
+    rf"{_LEADS.pattern}(?:never|do not|don't|dont) (?!worry|forget|hesitate|mind|be|get|give|let"
     r"|think|feel|know|have|need|want|you|even|again|had|saw|seen|been|said|knew)[a-z-]+ [^?]*$",
-    r"^(?:please,? )?no (?!worries|thanks|news|ideas|plans|signs|words|problems|issues|regrets)"
+    rf"{_LEADS.pattern}no (?!worries|thanks|news|ideas|plans|signs|words|problems|issues|regrets)"
     r"[a-z-]+(?:s|ing) (?:of|to|in|on|at|during|before|after|without|for|from|with)\b[^?]*$",
     r"(?<!心配し)(?<!気にし)(?<!無理し)(?<!遠慮し)(?<!忘れ)(?:ない|[らかさまわ]ん)で"
     r"(?:ください|下さい|くださいね|ね|ほしい(?:です)?|もらえますか)?[。!！]?$",
