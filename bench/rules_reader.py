@@ -53,8 +53,12 @@ el los las una uno nunca siempre solo sólo sin con para por en es son yo mi mis
 no más antes después cada todos todas lo se
 gli il di che ed non mai sempre solo senza con per nel della degli os um uma não nunca
 sempre sem com para por em do da dos het een en niet nooit altijd zonder voor van met naar
+aldrig aldri inte ikke och utan uten uden eller är får skal jag jeg mig efter etter altid alltid
+jangan tidak tanpa yang saya untuk dengan kepada sebelum huwag mga nang bago nie nigdy przed tylko
+zawsze nikdy asla hiç olmadan için önce älä älkää eikä koskaan ilman niciodată fără soha nélkül
+không đừng kamwe
 """
-"""Function words of German, French, Spanish, Italian, Portuguese and Dutch."""
+"""Function words of other languages in Latin letters, by which a sentence is known as theirs."""
 STRENGTH: Final = 10.0
 """How much the data weigh against small weights (the inverse of the L2 penalty)."""
 UNLABELLED: Final = (1.0, 0.1, 1.0)
