@@ -44,7 +44,7 @@ from acc_ace.turn.structured_call import (
     state_value,
     structured_call,
 )
-from acc_ace.turn.turn_record import TurnStart
+from acc_ace.turn.turn_record import CcmFinds, TurnStart
 
 
 class Heard(NamedTuple):
@@ -60,6 +60,7 @@ class Heard(NamedTuple):
     asks_to_forget: str | None = None
     repairs: Sequence[Repair] = ()
     """What was pointed at of the user in vain."""
+    finds: CcmFinds = CcmFinds()
 
 
 async def read_all(
@@ -77,7 +78,7 @@ async def read_all(
     profile = await container.parts.profile_artifacts(container, start.key.tenant)
     waiting = await asyncio.to_thread(portions, start, limits)
     results, replies, behind = list[GateResult](), list[CompressorReply](), list[Portion]()
-    has_failed, repairs = False, list[Repair]()
+    has_failed, repairs, finds = False, list[Repair](), CcmFinds()
     for portion in in_turn(waiting, limits.read_calls):
         if has_failed and not portion.is_input:
             continue
@@ -88,19 +89,20 @@ async def read_all(
                 container, part, evidence, model, profile=profile, observer=observer
             )
             replies += [reading.reply] if reading.reply else []
+            finds = finds.then(CcmFinds(marks=reading.marks))
         reading = reading._replace(lifted=lifted)
         results.append(
             await asyncio.to_thread(gated, part, evidence, reading, limits, newest=portion.late)
         )
         has_failed = has_failed or results[-1].kept
         if reading.reply and reading.reply.about_user:
-            repairs += await _noted(
+            facts, vain = await _noted(
                 container,
                 portion._replace(start=part),
                 reading.reply.about_user,
                 rules=[pin.text for pin in results[-1].state.pins],
-                observer=observer,
             )
+            finds, repairs = finds.then(CcmFinds(tuple(facts))), [*repairs, *vain]
         if not has_failed:
             behind.append(portion)
         elif portion.is_input:
@@ -114,6 +116,7 @@ async def read_all(
         waiting[first - 1].read_to if first else "",
         next((each.asks_to_forget for each in replies if each.asks_to_forget), None),
         repairs,
+        finds,
     )
 
 
@@ -123,13 +126,12 @@ async def _noted(
     entries: Sequence[AboutUser],
     *,
     rules: Sequence[str],
-    observer: TurnObserver,
-) -> Sequence[Repair]:
-    """Note what a reply points at of the user, for the commit; what it points at in vain."""
+) -> tuple[Sequence[Artifact], Sequence[Repair]]:
+    """What a reply points at of the user, for the commit, and what it points at in vain."""
     start, its = portion.start, portion.exchange
     now = (its.turn, its.created_at) if its else (start.previous.turn + 1, container.clock.now())
     places = [now, *((each.turn, each.created_at) for each in late_messages(start))]
-    news, repairs = await container.parts.new_facts(
+    return await container.parts.new_facts(
         container,
         start.key,
         entries,
@@ -137,8 +139,6 @@ async def _noted(
         places=places,
         rules=rules,
     )
-    observer.facts += news
-    return repairs
 
 
 def _after(results: Sequence[GateResult], part: TurnStart, previous: CommittedState) -> TurnStart:
@@ -170,8 +170,8 @@ async def _read(
         repairs=container.settings.limits.repairs,
     )
     observer.count(observer.stages["compressor"], result)
-    trust = await _trust(container, start, result, observer)
-    return CcmReading(result.value, trust)
+    trust, marks = await _trust(container, start, result)
+    return CcmReading(result.value, trust, marks=marks)
 
 
 async def _lifted(container: Container, start: TurnStart) -> list[str]:
@@ -190,20 +190,18 @@ async def _trust(
     container: Container,
     start: TurnStart,
     result: StructuredResult[CompressorReply],
-    observer: TurnObserver,
-) -> Trust:
+) -> tuple[Trust, CcmMarks | None]:
     """How far what the CCM says of rules is believed; its reply counts from the next turn on."""
     if result.value is None or result.value.rule_changes is None:
-        return Trust.ABSENT
+        return Trust.ABSENT, None
     ccm, tenant = Ccm(result.model, result.endpoint), start.key.tenant
     x_t, *late = messages(start)
     replies = shared_out(result.value, x_t, late)
     # About 15 ms per 1,000 characters.
     pairs = zip((x_t, *late), replies, strict=True)
-    if marks := "".join([await asyncio.to_thread(marks_of, *each) for each in pairs]):
-        before = observer.ccm_marks.marks if observer.ccm_marks else ""
-        observer.ccm_marks = CcmMarks(tenant.user, ccm, before + marks)
-    return trust_in(ccm, tenant.user, await container.ccm_records.of_app(tenant))
+    marks = "".join([await asyncio.to_thread(marks_of, *each) for each in pairs])
+    trust = trust_in(ccm, tenant.user, await container.ccm_records.of_app(tenant))
+    return trust, CcmMarks(tenant.user, ccm, marks) if marks else None
 
 
 def _shown(

@@ -194,7 +194,7 @@ class TurnLifecycle:
         )
         record.entry, record.notes, record.tools.unkept = prepared[:3]
         # What a turn may read it has read: no act has it read more.
-        record.reading.is_done, record.reading.has_failed = prepared[3:]
+        record.reading.is_done, record.reading.has_failed, record.reading.finds = prepared[3:]
         self.can_read(record, models)
         if record.start.brief(self._container.settings.limits) is not record.start.x_t:
             await self._store_input(record)
@@ -235,6 +235,7 @@ class TurnLifecycle:
         )
         record.entry, record.is_written = prepared.entry, False
         record.reading.is_done = prepared.is_read
+        record.reading.finds = record.reading.finds.then(prepared.finds)
         record.add_notes(*prepared.notes)
         record.tools.unkept = tuple(dict.fromkeys((*record.tools.unkept, *prepared.unkept)))
 

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 from uuid import uuid4
 
 from acc_ace.clock import TimeBudget
-from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.cost import REPLAY, Totals
 from acc_ace.core.schemas.report import Stage, StageFinished, StageStarted, TokenUse, TurnEvent
 from acc_ace.core.schemas.trace import ModelCall, RequestPart
-from acc_ace.turn.ports import CcmMarks
 from acc_ace.turn.structured_call import StructuredResult
 
 Listener = Callable[[TurnEvent], None]
@@ -81,10 +79,6 @@ class TurnObserver:
     """What of its use is stored already, by stage and model."""
     stored_calls: int = 0
     """How many of its calls are stored already."""
-    ccm_marks: CcmMarks | None = None
-    """How well the CCM has read x_t; the turn's commit keeps it."""
-    facts: list[Artifact] = field(default_factory=list)
-    """What the user said of themself; the turn's commit keeps it."""
     redacted: dict[RequestPart, RequestPart] = field(default_factory=dict)
     """Their parts, as they are stored."""
 

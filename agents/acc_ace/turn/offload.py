@@ -87,11 +87,11 @@ async def read_out(container: Container, key: SessionKey, ccm: Completion) -> No
         return
     start, observer = TurnStart(key, _NOBODY_SPEAKS, head.state, since=since), TurnObserver()
     with observer.stage("compressor"):
-        await read_all(container, start, Evidence({}), observer, ccm)
+        facts = (await read_all(container, start, Evidence({}), observer, ccm)).finds.facts
     async with _hold(container, key):
-        if observer.facts and await container.journal.head(key) == head:
+        if facts and await container.journal.head(key) == head:
             # Nothing was undone or deleted meanwhile.
-            await container.artifacts.add(observer.facts)
+            await container.artifacts.add(facts)
 
 
 async def outliving_notes(

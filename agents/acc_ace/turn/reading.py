@@ -27,6 +27,7 @@ from acc_ace.core.text.rules.reading import Trust, read_user_words, shared_out
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.memory.long_input import InputPiece, is_long, pieces
 from acc_ace.memory.tail import NOTHING_READ, SinceReading, place_within, read_place, tail_of
+from acc_ace.turn.ports import CcmMarks
 from acc_ace.turn.turn_record import TurnStart
 
 
@@ -274,6 +275,8 @@ class CcmReading(NamedTuple):
     trust: Trust
     lifted: Collection[str] = ()
     """Rules that were lifted since the last reading: older words set them no more."""
+    marks: CcmMarks | None = None
+    """How well it read them; they count from the next turn on."""
 
 
 def gated(

@@ -59,7 +59,7 @@ from acc_ace.turn.structured_call import (
     state_value,
     structured_call,
 )
-from acc_ace.turn.turn_record import TurnStart
+from acc_ace.turn.turn_record import CcmFinds, TurnStart
 
 _QUOTED = 5
 """Quotations of full length that the references have room for."""
@@ -172,8 +172,9 @@ class Prepared(NamedTuple):
     """What the user says that may be a rule and is not kept."""
     is_read: bool
     """Whether a CCM has read all that the user said, or had its turn to."""
-    is_spent: bool = False
+    is_spent: bool
     """Whether more is left of a long message than the turn has read."""
+    finds: CcmFinds
 
 
 async def compress(
@@ -240,6 +241,7 @@ async def compress(
             gate.unkept,
             is_read or (reason is Asked.EVERY and not (is_long or late_messages(start))),
             is_long and not is_read,
+            heard.finds,
         )
 
 

@@ -94,7 +94,7 @@ def _writes(container: Container, record: "TurnRecord", turn: Interaction) -> It
         yield container.journal.append_write(key, record.entry, expected_version=version)
         if write := user_rules_write(container, key, record.entry.diff):
             yield write
-        if marks := record.observer.ccm_marks:
+        if marks := record.reading.finds.marks:
             yield container.ccm_records.add_write(key.tenant, marks.ccm, marks.marks)
     for interaction in (*(call.evidence for call in lost), turn):
         if interaction is not None:
@@ -106,10 +106,10 @@ def _writes(container: Container, record: "TurnRecord", turn: Interaction) -> It
         yield container.artifacts.retire_write(key, turn.turn - 1)
     if artifacts := [*(call.artifact for call in lost), *_left(container, record, turn)]:
         yield container.artifacts.add_write(artifacts)
-    if record.entry is not None and not record.is_written and record.observer.facts:
+    facts = {each.artifact_id: each for each in record.reading.finds.facts}.values()
+    if record.entry is not None and not record.is_written and facts:
         # As old as their turn, which they rest on; of one subject the newest stays.
         own = {"created_at": turn.created_at}
-        facts = {each.artifact_id: each for each in record.observer.facts}.values()
         yield container.artifacts.add_write(
             [each.model_copy(update=own if each.turn == turn.turn else {}) for each in facts]
         )

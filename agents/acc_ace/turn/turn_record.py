@@ -31,7 +31,7 @@ from acc_ace.core.schemas.session import SessionRecord
 from acc_ace.memory.long_input import brief_input
 from acc_ace.memory.tail import SinceReading
 from acc_ace.turn.observer import Listener, TurnObserver
-from acc_ace.turn.ports import EventBuffer
+from acc_ace.turn.ports import CcmMarks, EventBuffer
 from acc_ace.turn.turn_commit import LostCall
 
 T = TypeVar("T")
@@ -117,6 +117,21 @@ class ToolUse:
     """Replies of its model so far."""
 
 
+class CcmFinds(NamedTuple):
+    """What a turn's commit keeps of the CCM's readings beside CCS_t."""
+
+    facts: tuple[Artifact, ...] = ()
+    """What the user said of themself."""
+    marks: CcmMarks | None = None
+    """How well the CCM has read the user's words."""
+
+    def then(self, later: "CcmFinds") -> "CcmFinds":
+        """With those of a later reading."""
+        old, new = self.marks, later.marks
+        marks = new._replace(marks=old.marks + new.marks) if old and new else new or old
+        return CcmFinds((*self.facts, *later.facts), marks)
+
+
 @dataclass(eq=False)
 class LateReading:
     """How an act has the CCM read what the turn has left unread, once for all calls."""
@@ -127,6 +142,7 @@ class LateReading:
     """Whether all is read, or had its turn to be."""
     has_failed: bool = False
     """Whether no act has more read in this turn."""
+    finds: CcmFinds = field(default_factory=CcmFinds)
     news: set[str] = field(default_factory=set)
     """Ids of the rules that it has found."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
