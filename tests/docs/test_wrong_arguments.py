@@ -79,7 +79,6 @@ ENTRIES: Final[list[tuple[str, type[Exception], Call]]] = [
     ("key.user", InputError, lambda box: talk(box).state(KEY._replace(user=""))),
     ("key", TypeError, lambda box: talk(box).history("s")),  # type: ignore[arg-type]
     ("limit", InputError, lambda box: talk(box).history(KEY, limit=-1)),
-    ("limit", TypeError, lambda box: talk(box).history(KEY, limit=True)),
     ("before_version", TypeError, lambda box: talk(box).history(KEY, before_version="1")),  # type: ignore[arg-type]
     ("key", TypeError, lambda box: talk(box).cost("s", before=1)),  # type: ignore[arg-type]
     ("limit", InputError, lambda box: talk(box).cost(KEY, limit=0, before=1)),
@@ -166,6 +165,12 @@ def test_every_public_method_refuses_a_wrong_argument_before_it_starts(
     _, first, *_ = required = dict.fromkeys(signature(method).parameters, object())
     with pytest.raises(TypeError, match=f"'{first}' must be"):
         method(**{**required, "self": None})
+
+
+async def test_a_whole_number_is_taken_for_seconds() -> None:
+    box = build_container(Settings(store="memory"))
+    assert await talk(box).stop_learning(finish_s=1) == 0
+    await box.close()
 
 
 @pytest.mark.parametrize("name", VALUES)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -96,13 +97,12 @@ def input_content(turn_input: TurnInput) -> types.Content:
 
 def confirmation_content(answers: Mapping[str, bool]) -> types.Content:
     """A person's answers to calls that wait for one, by the call's id."""
-    responses = [
-        types.FunctionResponse(id=call_id, name=CONFIRMATION, response={"confirmed": confirmed})
+    answer = partial(types.FunctionResponse, name=CONFIRMATION)
+    parts = [
+        types.Part(function_response=answer(id=call_id, response={"confirmed": confirmed}))
         for call_id, confirmed in answers.items()
     ]
-    return types.Content(
-        role="user", parts=[types.Part(function_response=each) for each in responses]
-    )
+    return types.Content(role="user", parts=parts)
 
 
 def _file_part(given: Attachment) -> types.Part:

@@ -20,9 +20,7 @@ from acc_ace.errors import InputError
 
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T")
 _hints = cache(get_type_hints)
-_signature = cache(signature)
 
 
 def _not_positive(number: float) -> str:
@@ -44,13 +42,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        _check(function, _signature(function).bind(*args, **kwargs).arguments)
+        _check(function, signature(function).bind(*args, **kwargs).arguments)
         return function(*args, **kwargs)
 
     return call
 
 
-def checked_entries(kind: type[T]) -> type[T]:
+def checked_entries(kind: type[R]) -> type[R]:
     """The class, with its public methods checked, and how it is made."""
     for name, method in [*vars(kind).items()]:
         if isfunction(method) and (name == "__init__" or not name.startswith("_")):
@@ -84,7 +82,9 @@ def fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - one case each
     """Whether a value is what an annotation says."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin is None:
-        return _is_one(value, kind)
+        # A whole number is a float too.
+        kinds = {None: type(None), float: (int, float)}.get(kind, kind)
+        return kind is Any or isinstance(value, kinds)
     if origin is Literal:
         return value in inner
     if origin in {Union, UnionType}:
@@ -95,10 +95,3 @@ def fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - one case each
         return all(fits(key, inner[0]) and fits(each, inner[1]) for key, each in value.items())
     is_series = isinstance(value, list | tuple) and issubclass(origin, Iterable)
     return not is_series or all(fits(each, inner[0]) for each in value)
-
-
-def _is_one(value: object, kind: Any) -> bool:  # noqa: ANN401 - a class, None or Any
-    """Whether a value is of a class; a whole number is a float too, a bool is no number."""
-    if kind in {int, float} and isinstance(value, int):
-        return not isinstance(value, bool)
-    return kind is Any or isinstance(value, type(None) if kind is None else kind)
