@@ -83,7 +83,7 @@ def fits(value: object, kind: Any) -> bool:  # noqa: ANN401 - one case each
     origin, inner = get_origin(kind), get_args(kind)
     if origin is None:
         # A whole number is a float too.
-        kinds = {None: type(None), float: (int, float)}.get(kind, kind)
+        kinds: Any = {None: type(None), float: (int, float)}.get(kind, kind)
         return kind is Any or isinstance(value, kinds)
     if origin is Literal:
         return value in inner
