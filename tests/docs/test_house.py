@@ -44,7 +44,7 @@ PINS: Final = {
     "modules that the plugin loads": Pin(135, 150),
     "class names defined twice": Pin(0, 0),
     "participles as names": Pin(924, 500),
-    "lines of the longest file": Pin(460, 300),
+    "lines of the longest file": Pin(455, 300),
     "modules of the fullest room": Pin(28, 18),
 }
 """What stands in the files."""
