@@ -28,7 +28,7 @@ from acc_ace.core.schemas.commit import CommittedState, GoalPin, JournalEntry, R
 from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, ToolResult, TurnInput
 from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.core.schemas.report import FeedbackReport
-from acc_ace.core.text.arguments import checked
+from acc_ace.core.text.arguments import checked_entries
 from acc_ace.core.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.errors import ConflictError, InputError, NotFoundError
 from acc_ace.turn.algorithm import DecisionPort, Turn
@@ -43,10 +43,10 @@ DecisionOf = Callable[[TurnRecord], DecisionPort]
 """Makes the decision of one turn from its record: what was qualified, the playbook, the costs."""
 
 
+@checked_entries
 class AccController:
     """Updates the state of one session, turn by turn."""
 
-    @checked
     def __init__(
         self,
         container: Container,
@@ -86,7 +86,6 @@ class AccController:
         """Lines to show below the answer: rules added, lifted and changed, open questions."""
         return self._open.notes if self._open else ()
 
-    @checked
     async def update_state(
         self,
         current_input: str | TurnInput,
@@ -108,7 +107,6 @@ class AccController:
         self._open = await self._turn(current_input, prev_ccs, None, idempotency_key)
         return self._open.state.ccs
 
-    @checked
     async def run_turns(
         self,
         inputs: Iterable[str | TurnInput],
@@ -209,7 +207,6 @@ class AccController:
         """`close` for callers without an event loop; raises RuntimeError inside one."""
         asyncio.run(self.close())
 
-    @checked
     async def record(
         self, answer: str, *, tool_results: tuple[ToolResult, ...] = ()
     ) -> FeedbackReport | None:

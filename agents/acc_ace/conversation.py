@@ -23,28 +23,27 @@ from acc_ace.adk.session_turns import ensure_session, session_deleted_error
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.turn_report import TurnRepeated, repeated_event
-from acc_ace.adk.user_content import input_content
+from acc_ace.adk.user_content import confirmation_content, input_content
 from acc_ace.adk.user_data_service import UserDataService
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Role, Settings, load_settings
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.artifact import Artifact, Erased
-from acc_ace.core.schemas.base import Authority, PlaybookScope, SessionKey, Tenant
+from acc_ace.core.schemas.base import Authority, Name, PlaybookScope, SessionKey, Tenant
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry
 from acc_ace.core.schemas.cost import SessionCost
 from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.core.schemas.report import (
-    CONFIRMATION,
     FeedbackReport,
     ReportedCheck,
     TurnDone,
     TurnEvent,
     TurnReport,
 )
-from acc_ace.core.text.arguments import checked
+from acc_ace.core.text.arguments import Count, Seconds, checked_entries
 from acc_ace.core.text.input_checks import check_key, check_request_id, take_input
 from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
@@ -59,10 +58,10 @@ logger = logging.getLogger(__name__)
 __all__ = ["APP_NAME", "Conversation"]
 
 
+@checked_entries
 class Conversation:
     """Runs turns, one at a time per session, and maintains their memory."""
 
-    @checked
     def __init__(
         self,
         container: Container,
@@ -156,8 +155,7 @@ class Conversation:
         Raises as `stream` does, and ConflictError for an answer that was given before.
         """
         self._check_own(key)
-        parts = [_confirmed(*answer) for answer in answers.items()]
-        events = self._events(key, TurnOptions(), types.Content(role="user", parts=parts), {})
+        events = self._events(key, TurnOptions(), confirmation_content(answers), {})
         async with aclosing(events):
             async for event in events:
                 yield event
@@ -195,13 +193,13 @@ class Conversation:
         return head.state if head else None
 
     async def history(
-        self, key: SessionKey, *, limit: int = 50, before_version: int | None = None
+        self, key: SessionKey, *, limit: Count = 50, before_version: int | None = None
     ) -> Sequence[JournalEntry]:
         """A page of the journal, newest first."""
         journal = self._container.journal
         return await journal.history(key, limit=limit, before_version=before_version)
 
-    async def cost(self, key: SessionKey, *, limit: int = 50, before: int) -> SessionCost:
+    async def cost(self, key: SessionKey, *, limit: Count = 50, before: int) -> SessionCost:
         """What a session cost, by stage and by turn, turns before `before`. Raises NotFoundError.
 
         A session without a model call is not known.
@@ -241,7 +239,7 @@ class Conversation:
         """Offload due sessions, idle ones included; return how many."""
         return await self._maintenance.run_due(self._app.name)
 
-    def keeping_house(self, *, every_s: float = 30.0) -> AbstractAsyncContextManager[None]:
+    def keeping_house(self, *, every_s: Seconds = 30.0) -> AbstractAsyncContextManager[None]:
         """Do background work every `every_s` seconds while the context is open.
 
         With background learning its jobs are run too, until learning is stopped; also after the
@@ -279,14 +277,14 @@ class Conversation:
         """Export all data of a user, record by record, each with its `kind`."""
         return self._users.export_from(tenant)
 
-    async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
+    async def erase_user(self, user: Name, *, app: Name | None = None) -> dict[str, dict[str, int]]:
         """Delete a user's data in an app, or in every app; return the counts by app and kind.
 
         Raises StoreError as `erase` does.
         """
         return await self._users.erase(user, app=app)
 
-    def export_user(self, user: str, *, app: str | None = None) -> AsyncIterator[dict[str, Any]]:
+    def export_user(self, user: Name, *, app: Name | None = None) -> AsyncIterator[dict[str, Any]]:
         """Export a user's data in an app, or in every app; each starts with a record `user`."""
         return self._users.export(user, app=app)
 
@@ -300,7 +298,7 @@ class Conversation:
             return await self._maintenance.forget(self._sessions, key, keep_notes=keep_notes)
 
     async def sessions(
-        self, tenant: Tenant, *, limit: int = 50, before: str | None = None
+        self, tenant: Tenant, *, limit: Count = 50, before: str | None = None
     ) -> Sequence[tuple[str, JournalEntry]]:
         """A page of a user's sessions with their newest journal entry."""
         return await self._container.journal.sessions(tenant, limit=limit, before=before)
@@ -309,7 +307,9 @@ class Conversation:
         """The app's current playbook."""
         return await self._container.playbooks.load(PlaybookScope(APP_NAME))
 
-    async def deltas(self, *, limit: int = 50, before: int | None = None) -> Sequence[DeltaRecord]:
+    async def deltas(
+        self, *, limit: Count = 50, before: int | None = None
+    ) -> Sequence[DeltaRecord]:
         """A page of the delta log, newest first."""
         return await self._container.playbooks.deltas(
             PlaybookScope(APP_NAME), limit=limit, before=before
@@ -453,9 +453,3 @@ _RUN_CONFIG = RunConfig(
 
 _RESUME_CONFIG = RunConfig(streaming_mode=StreamingMode.SSE)
 """ADK looks for the call that a person answers among the events."""
-
-
-def _confirmed(call_id: str, confirmed: bool) -> types.Part:
-    word = {"confirmed": confirmed}
-    answer = types.FunctionResponse(id=call_id, name=CONFIRMATION, response=word)
-    return types.Part(function_response=answer)

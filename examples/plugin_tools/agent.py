@@ -16,7 +16,7 @@ def calculate(expression: str) -> dict[str, float | str]:
     """Calculate with two numbers.
 
     Args:
-        expression: Such as "17.5 * 3".
+        expression: Two numbers with one of + - * / between them.
     """
     found = re.fullmatch(r"\s*(-?[\d.]+)\s*([-+*/])\s*(-?[\d.]+)\s*", expression)
     if found is None:

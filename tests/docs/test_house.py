@@ -27,24 +27,24 @@ class Pin(NamedTuple):
 
 PINS: Final = {
     "closure of plugin, modules": Pin(120, 120),
-    "closure of plugin, lines": Pin(20_951, 24_000),
+    "closure of plugin, lines": Pin(21_019, 24_000),
     "closure of controller, modules": Pin(123, 120),
-    "closure of controller, lines": Pin(22_279, 24_000),
+    "closure of controller, lines": Pin(22_344, 24_000),
     "closure of commit_gate, modules": Pin(21, 25),
     "closure of commit_gate, lines": Pin(4_037, 4_500),
     "closure of survivor, modules": Pin(172, 160),
-    "closure of survivor, lines": Pin(31_445, 31_000),
+    "closure of survivor, lines": Pin(31_509, 31_000),
     "fields of the turn's record": Pin(19, 25),
     "modules that write it": Pin(3, 4),
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(460, 250),
     "deep tests": Pin(57, 60),
-    "code lines": Pin(45_892, 42_500),
-    "code lines of the core": Pin(26_281, 23_500),
+    "code lines": Pin(45_929, 42_500),
+    "code lines of the core": Pin(26_322, 23_500),
     "modules that the plugin loads": Pin(135, 150),
     "class names defined twice": Pin(0, 0),
     "participles as names": Pin(924, 500),
-    "lines of the longest file": Pin(460, 300),
+    "lines of the longest file": Pin(455, 300),
     "modules of the fullest room": Pin(28, 18),
 }
 """What stands in the files."""
@@ -52,10 +52,10 @@ PINS: Final = {
 TRACED: Final = {
     "files of a turn, embedded": Pin(164, 100),
     "files of a turn, scripted": Pin(167, 100),
-    "functions of a turn, embedded": Pin(1_471, 750),
-    "functions of a turn, scripted": Pin(1_508, 750),
-    "calls between rooms, embedded": Pin(793, 500),
-    "calls between rooms, scripted": Pin(672, 500),
+    "functions of a turn, embedded": Pin(1_474, 750),
+    "functions of a turn, scripted": Pin(1_511, 750),
+    "calls between rooms, embedded": Pin(794, 500),
+    "calls between rooms, scripted": Pin(673, 500),
     "stays of a delta": Pin(12, 12),
     "returns of a delta": Pin(1, 3),
     "stores with a sentence": Pin(6, 4),
@@ -76,7 +76,7 @@ EXTENSIONS: Final = {
     "postgres": 1_190,
     "semantic": 962,
     "strategies": 140,
-    "survivor": 3_589,
+    "survivor": 3_585,
 }
 
 LOADED: Final = """

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable
-from inspect import isawaitable
+from inspect import isawaitable, isfunction, signature
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,13 +24,13 @@ from acc_ace import (
     run_turns,
 )
 from acc_ace.config import ROLES, Settings
-from acc_ace.core.schemas.base import OWN_APP
 from acc_ace.errors import InputError
+from acc_ace.turn.rule_service import RuleService
 from tests.fakes.scripted_llm import ScriptedLlm
 
 ROOT: Final = Path(__file__).parents[2]
 MODELS: Final = dict.fromkeys(ROLES, ScriptedLlm())
-KEY: Final = SessionKey(OWN_APP, "aiko", "s1")
+KEY: Final = SessionKey("acc_ace", "aiko", "s1")
 Call = Callable[[Any], Awaitable[object] | object]
 
 
@@ -74,6 +74,44 @@ ENTRIES: Final[list[tuple[str, type[Exception], Call]]] = [
     ("text", TypeError, lambda box: talk(box).turn(KEY, b"Hi.")),  # type: ignore[arg-type]
     ("authority", TypeError, lambda box: talk(box).turn(KEY, "Hi.", authority="system")),  # type: ignore[arg-type]
     ("attachments", TypeError, lambda box: talk(box).turn(KEY, "Hi.", attachments="abc")),  # type: ignore[arg-type]
+    ("key", TypeError, lambda box: talk(box).state("s")),  # type: ignore[arg-type]
+    ("key.app", TypeError, lambda box: talk(box).state(SessionKey(1, 2, 3))),  # type: ignore[arg-type]
+    ("key.user", InputError, lambda box: talk(box).state(KEY._replace(user=""))),
+    ("key", TypeError, lambda box: talk(box).history("s")),  # type: ignore[arg-type]
+    ("limit", InputError, lambda box: talk(box).history(KEY, limit=-1)),
+    ("before_version", TypeError, lambda box: talk(box).history(KEY, before_version="1")),  # type: ignore[arg-type]
+    ("key", TypeError, lambda box: talk(box).cost("s", before=1)),  # type: ignore[arg-type]
+    ("limit", InputError, lambda box: talk(box).cost(KEY, limit=0, before=1)),
+    ("tenant", TypeError, lambda box: talk(box).sessions("s")),  # type: ignore[arg-type]
+    ("limit", InputError, lambda box: talk(box).sessions(KEY.tenant, limit=0)),
+    ("limit", InputError, lambda box: talk(box).deltas(limit=0)),
+    ("pins", TypeError, lambda box: talk(box).checks(["no restarts"])),  # type: ignore[list-item]
+    ("judgement", TypeError, lambda box: talk(box).turn(KEY, "Hi.", judgement="x")),  # type: ignore[arg-type]
+    ("judgement", TypeError, lambda box: talk(box).stream(KEY, "Hi.", judgement="x")),  # type: ignore[arg-type]
+    ("answers", TypeError, lambda box: talk(box).confirm(KEY, {"call": "yes"})),  # type: ignore[dict-item]
+    ("fields", TypeError, lambda box: talk(box).edit(KEY, ["x"], expected_version=1)),  # type: ignore[arg-type]
+    ("version", TypeError, lambda box: talk(box).rollback(KEY, "1")),  # type: ignore[arg-type]
+    ("key", TypeError, lambda box: talk(box).undo("s")),  # type: ignore[arg-type]
+    ("turn", TypeError, lambda box: talk(box).undo(KEY, turn="1")),  # type: ignore[arg-type]
+    ("key", TypeError, lambda box: talk(box).reset("s")),  # type: ignore[arg-type]
+    ("key", TypeError, lambda box: talk(box).forget_session("s")),  # type: ignore[arg-type]
+    ("keep_notes", TypeError, lambda box: talk(box).forget_session(KEY, keep_notes="no")),  # type: ignore[arg-type]
+    ("judgement", TypeError, lambda box: talk(box).feedback(KEY, 1, judgement="x")),  # type: ignore[arg-type]
+    ("tenant", TypeError, lambda box: talk(box).remember("a", [])),  # type: ignore[arg-type]
+    ("documents", TypeError, lambda box: talk(box).remember(KEY.tenant, ["x"])),  # type: ignore[list-item]
+    ("ids", TypeError, lambda box: talk(box).erase_artifacts(KEY.tenant, "a")),
+    ("tenant", TypeError, lambda box: talk(box).erase("a")),  # type: ignore[arg-type]
+    ("tenant.user", InputError, lambda box: talk(box).erase(KEY.tenant._replace(user=""))),
+    ("tenant", TypeError, lambda box: talk(box).export("a")),  # type: ignore[arg-type]
+    ("user", InputError, lambda box: talk(box).erase_user("")),
+    ("app", InputError, lambda box: talk(box).erase_user("aiko", app="")),
+    ("user", InputError, lambda box: talk(box).export_user("")),
+    ("app", InputError, lambda box: talk(box).export_user("aiko", app="")),
+    ("every_s", InputError, lambda box: talk(box).keeping_house(every_s=0)),
+    ("finish_s", TypeError, lambda box: talk(box).stop_learning(finish_s="1")),  # type: ignore[arg-type]
+    ("scope", TypeError, lambda box: talk(box).rules.pin(KEY, "No restarts.", "user")),  # type: ignore[arg-type]
+    ("rules", TypeError, lambda box: talk(box).rules.found(KEY, goal="Up.", rules="No restarts.")),
+    ("yes", TypeError, lambda box: talk(box).rules.answer(KEY, "q-1", yes="no")),  # type: ignore[arg-type]
     ("chosen", TypeError, lambda _: build_container("sqlite")),  # type: ignore[arg-type]
     ("chosen", TypeError, lambda _: build_container(None)),  # type: ignore[arg-type]
     ("clock", TypeError, lambda _: build_container(Settings(store="memory"), 3)),  # type: ignore[arg-type]
@@ -95,6 +133,14 @@ VALUES: Final = [
 ]
 
 
+METHODS: Final = [
+    (kind, name)
+    for kind in (AccController, Conversation, RuleService)
+    for name, method in vars(kind).items()
+    if isfunction(method) and not name.startswith("_") and len(signature(method).parameters) > 1
+]
+
+
 @pytest.mark.parametrize(("named", "error", "entry"), ENTRIES)
 async def test_an_entry_names_the_argument_that_is_wrong(
     named: str, error: type[Exception], entry: Call
@@ -109,6 +155,22 @@ async def _called(entry: Call, box: Container) -> None:
     given = entry(box)
     if isawaitable(given):
         await given
+
+
+@pytest.mark.parametrize(("kind", "name"), METHODS)
+def test_every_public_method_refuses_a_wrong_argument_before_it_starts(
+    kind: type, name: str
+) -> None:
+    method = getattr(kind, name)
+    _, first, *_ = required = dict.fromkeys(signature(method).parameters, object())
+    with pytest.raises(TypeError, match=f"'{first}' must be"):
+        method(**{**required, "self": None})
+
+
+async def test_a_whole_number_is_taken_for_seconds() -> None:
+    box = build_container(Settings(store="memory"))
+    assert await talk(box).stop_learning(finish_s=1) == 0
+    await box.close()
 
 
 @pytest.mark.parametrize("name", VALUES)

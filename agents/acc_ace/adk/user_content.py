@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -11,6 +12,7 @@ from google.genai import types
 from acc_ace.adk.sessions.json_safe import json_form
 from acc_ace.core.schemas.base import Authority, SessionKey, Value
 from acc_ace.core.schemas.interaction import Attachment, TurnInput
+from acc_ace.core.schemas.report import CONFIRMATION
 from acc_ace.core.text.prompt import write_input
 from acc_ace.errors import InputError
 
@@ -91,6 +93,16 @@ def input_content(turn_input: TurnInput) -> types.Content:
     """x_t as a user's content that `content_text` reads back."""
     files = [_file_part(given) for given in turn_input.attachments]
     return types.Content(role="user", parts=[types.Part(text=turn_input.text), *files])
+
+
+def confirmation_content(answers: Mapping[str, bool]) -> types.Content:
+    """A person's answers to calls that wait for one, by the call's id."""
+    answer = partial(types.FunctionResponse, name=CONFIRMATION)
+    parts = [
+        types.Part(function_response=answer(id=call_id, response={"confirmed": confirmed}))
+        for call_id, confirmed in answers.items()
+    ]
+    return types.Content(role="user", parts=parts)
 
 
 def _file_part(given: Attachment) -> types.Part:

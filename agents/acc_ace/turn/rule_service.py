@@ -29,6 +29,7 @@ from acc_ace.core.schemas.commit import (
     RuleScope,
     ToolCheck,
 )
+from acc_ace.core.text.arguments import checked_entries
 from acc_ace.core.text.normalize import has_words
 from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.turn.transcript import unread_turns
@@ -60,6 +61,7 @@ def ruled(state: CommittedState, rules: Sequence[ConstraintPin], number: int) ->
     return state.model_copy(update={"pins": pins, "ccs": ccs, "questions": questions})
 
 
+@checked_entries
 class RuleService:
     """Changes a session's rules for its owner. Every method raises StoreError."""
 

@@ -185,19 +185,27 @@ OWN_APP: Final = "acc_ace"
 """The name of this product's own app; another app has its memory by the plugin."""
 
 
+def _no_name(name: str | None) -> str:
+    """What is wrong with an empty name."""
+    return "is empty; give a name" if name == "" else ""
+
+
+Name = Annotated[str, _no_name]
+
+
 class Tenant(NamedTuple):
     """One user of one app; part of every key and every query."""
 
-    app: str
-    user: str
+    app: Name
+    user: Name
 
 
 class SessionKey(NamedTuple):
     """One session of one user of one app."""
 
-    app: str
-    user: str
-    session: str
+    app: Name
+    user: Name
+    session: Name
 
     @property
     def tenant(self) -> Tenant:

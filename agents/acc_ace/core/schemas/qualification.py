@@ -42,11 +42,11 @@ class Qualification(Value):
 
 
 class RelevanceDecision(ReplyValue):
-    """The model's word on one candidate."""
+    """The model's word on one candidate; `qualifier.md` says what each field holds."""
 
-    artifact_id: str = Field(description="Id of the candidate, as given.")
-    reason: str = Field(default="", description="One short sentence.")
-    relevant: bool = Field(description="Whether the current decision needs it.")
+    artifact_id: str
+    reason: str = ""
+    relevant: bool
 
     hints = ReplyHints(
         other_names={"artifact_id": ("id", "candidate_id"), "relevant": ("is_relevant",)},

@@ -16,32 +16,24 @@ Tag = Literal["helpful", "harmful", "neutral"]
 class BulletTag(ReplyValue):
     """Whether one used bullet helped, harmed or neither."""
 
-    id: str = Field(max_length=256, description="Id of a bullet that the Generator used.")
+    id: str = Field(max_length=256)
     tag: Tag
 
     hints = ReplyHints(bare="tag", key="id", other_names={"id": ("bullet_id",)})
 
 
 class Reflection(EntryReply):
-    """What went right or wrong in a turn, and why."""
+    """What went right or wrong in a turn, and why; `reflector.md` says what each field holds."""
 
-    reasoning: str = Field(default="", description="Analysis of the turn.")
-    error_identification: str = Field(default="", description="What went wrong, if anything.")
-    root_cause_analysis: str = Field(default="", description="Why it went wrong.")
-    correct_approach: str = Field(default="", description="What should be done instead.")
-    key_insight: str = Field(default="", description="The lesson to keep, if any.")
-    needs_text: bool = Field(
-        default=False,
-        description="Whether only words of others, shown as placeholders, could teach something.",
-    )
+    reasoning: str = ""
+    error_identification: str = ""
+    root_cause_analysis: str = ""
+    correct_approach: str = ""
+    key_insight: str = ""
+    needs_text: bool = False
     bullet_tags: list[BulletTag] = Field(default_factory=list)
-    corrects_previous: bool = Field(
-        default=False, description="Whether the current input corrects the previous answer."
-    )
-    previous_bullet_tags: list[BulletTag] = Field(
-        default_factory=list,
-        description="Tags of bullets that the corrected answer used; empty without a correction.",
-    )
+    corrects_previous: bool = False
+    previous_bullet_tags: list[BulletTag] = Field(default_factory=list)
 
 
 MAX_FEEDBACK = 16

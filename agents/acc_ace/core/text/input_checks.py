@@ -34,8 +34,6 @@ def check_key(key: SessionKey) -> None:
 
 
 def _check_name(what: str, name: str) -> None:
-    if not isinstance(name, str):
-        raise InputError(f"the {what} is {type(name).__name__}, and must be a text")
     if not name or name != name.strip():
         raise InputError(f"the {what} is blank or has surrounding spaces; remove them")
     if len(name) > MAX_ID_CHARS:

@@ -80,7 +80,7 @@ class RecentTicks:
         """Tell what the survivor did and why, tick by tick, from its newest saved run.
 
         Args:
-            question: What is asked, such as "Why did you go north?".
+            question: What is asked, in the words of the person.
             episode: Number of an episode from 1; 0 for the one that the question names, or any.
             tick: Number of a tick from 1; 0 for the one that the question names, or any.
         """

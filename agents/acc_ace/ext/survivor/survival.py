@@ -35,11 +35,9 @@ class ActionType(StrEnum):
 class Action(ReplyValue):
     """An action as a model proposes it; the Execution Engine validates it."""
 
-    type: str = Field(description="'move', 'use' or 'wait'.")
-    target: str = Field(
-        default="", description="A direction for 'move', the kind of the thing here for 'use'."
-    )
-    times: int = Field(default=1, description="Repetitions; a plan has six steps in all.")
+    type: str
+    target: str = ""
+    times: int = 1
 
     hints = ReplyHints(bare="type")
 
@@ -64,21 +62,22 @@ class AlertUpdate(ReplyValue):
 
 
 class Plan(EntryReply):
-    """The thinker's reply: the reflection on the last tick, and the plan of this one."""
+    """The thinker's reply: the reflection on the last tick, and the plan of this one.
 
-    reflection: str = Field(default="", description="What the last tick taught.")
+    Its prompt says what each field holds.
+    """
+
+    reflection: str = ""
     alert_updates: tuple[AlertUpdate, ...] = ()
     exploration_priorities: tuple[str, ...] = ()
-    threshold_change: float | None = Field(
-        default=None, description="Added to the danger threshold, within its bounds."
-    )
-    objective: str = Field(description="What this tick is for.")
+    threshold_change: float | None = None
+    objective: str
     subgoals: tuple[str, ...] = ()
-    actions: tuple[Action, ...] = Field(description="At most six steps, in order.")
-    risk: float = Field(default=0.0, description="Probability of damage, 0 to 1.")
+    actions: tuple[Action, ...]
+    risk: float = 0.0
     expected_reward: float = 0.0
-    watch: str = Field(default="", description="What would make the plan wrong.")
-    bullet_ids: tuple[str, ...] = Field(default=(), description="Playbook bullets relied on.")
+    watch: str = ""
+    bullet_ids: tuple[str, ...] = ()
 
 
 StepStatus = Literal["done", "blocked", "evaded", "skipped", "failed"]
