@@ -9,6 +9,7 @@ from acc_ace.memory.profile import MOST_FACTS, user_profile
 from config import Settings
 from schemas.base import Authority
 from tests.fakes.reading_llm import fails
+from tests.fakes.scripted_llm import Script
 from tests.pipeline.talk import Talk, seen
 
 SAID = "I live in Tampere. What is on today?"
@@ -245,7 +246,7 @@ async def test_a_reset_forgets_no_fact_that_was_said_before_it() -> None:
 
 
 @pytest.mark.parametrize("reply", [{}, ModelUnavailable("down"), "nonsense"])
-async def test_a_last_reading_that_finds_nothing_leaves_nothing(reply: object) -> None:
+async def test_a_last_reading_that_finds_nothing_leaves_nothing(reply: Script) -> None:
     talk = Talk(Settings(store="memory", compress="adaptive", idle_s=0.001))
     talk.llm.on("compressor", reply).on("generator", {"final_answer": "All right."})
     await talk.say("I live in Tampere.")
