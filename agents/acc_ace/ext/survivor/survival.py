@@ -32,6 +32,9 @@ class ActionType(StrEnum):
     WAIT = "wait"
 
 
+_COMPASS = dict(zip("北南西東", DIRECTIONS, strict=True))
+
+
 class Action(ReplyValue):
     """An action as a model proposes it; the Execution Engine validates it."""
 
@@ -41,7 +44,7 @@ class Action(ReplyValue):
     )
     times: int = Field(default=1, description="Repetitions; a plan has six steps in all.")
 
-    hints = ReplyHints(bare="type")
+    hints = ReplyHints(bare="type", meanings={"type": {"walk": "move"}, "target": _COMPASS})
 
     @model_validator(mode="before")
     @classmethod
@@ -72,7 +75,7 @@ class Plan(EntryReply):
     threshold_change: float | None = Field(
         default=None, description="Added to the danger threshold, within its bounds."
     )
-    objective: str = Field(description="What this tick is for.")
+    objective: str = Field(default="", description="What this tick is for.")
     subgoals: tuple[str, ...] = ()
     actions: tuple[Action, ...] = Field(description="At most six steps, in order.")
     risk: float = Field(default=0.0, description="Probability of damage, 0 to 1.")
