@@ -94,7 +94,7 @@ def _objects_of(text: str) -> list[dict[str, object]]:
     _, _, answer = text.rpartition("</think>")
     if not answer.strip():
         raise ModelOutputError("the reply is empty")
-    answer = _unescaped("{}" if answer.strip("`json \n") == "[]" else answer)
+    answer = _unescaped(answer)
     objects = sorted(_objects(answer), key=itemgetter(0), reverse=True)
     if not objects:
         raise ModelOutputError("the reply is not a JSON object")
