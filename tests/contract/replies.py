@@ -301,7 +301,7 @@ FOUNDED: dict[str, Any] = {
     "episodic_trace": "The user named a rule and a goal.",
     "semantic_gist": "Operations of the shops.",
     "focal_entities": ["server:db-01"],
-    "relational_map": ["cause: full disk -> db-01 down"],
+    "relational_map": ["dependency: shops -> new cluster"],
     "predictive_cue": "Ask for the schedule.",
     "uncertainty_signal": "The date is open.",
     "retrieved_artifacts": [],
@@ -347,6 +347,7 @@ async def rule_changes(wire: Wire, row: Row) -> Outcome:
         "questions": [each.text for each in report.questions],
         "answer": report.answer,
         "goal": report.ccs.goal_orientation,
+        "asked": wire.asked - before,
     }
     return Outcome(wire.asked - before, report.warnings, facts)
 

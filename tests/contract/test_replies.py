@@ -17,16 +17,16 @@ KNOWN: Final[dict[str, dict[str, str]]] = json.loads(
     (FOLDER / "known.json").read_text(encoding="utf-8")
 )
 HELD_LEAST: Final[dict[str, int]] = {
-    "qualifier": 48,
-    "compressor": 52,
-    "rule_changes": 63,
-    "reflector": 46,
-    "curator": 49,
+    "qualifier": 49,
+    "compressor": 53,
+    "rule_changes": 64,
+    "reflector": 48,
+    "curator": 52,
     "generator": 44,
-    "extractor": 30,
-    "guard": 44,
+    "extractor": 41,
+    "guard": 46,
     "summarizer": 38,
-    "thinker": 50,
+    "thinker": 52,
 }
 """Rows under `held/` that hold, as measured; a change may not lower it."""
 

@@ -50,6 +50,11 @@ def _client(role: Role) -> BaseLlm:
     return build_model(role, Settings().model_copy(update={block: changed}))
 
 
+def _holding(role: str) -> list[Row]:
+    """The rows of a role that hold."""
+    return [row for row in rows_of(role) if row["name"] not in KNOWN.get(role, {})]
+
+
 def _sampled(rows: Sequence[Row]) -> list[Row]:
     """The least and the most of each, and some of the rest."""
     whole = [row for row in rows if row["name"].startswith(("least", "most"))]
@@ -61,8 +66,15 @@ def _sampled(rows: Sequence[Row]) -> list[Row]:
 async def test_replies_over_the_wire_are_treated_alike(
     role: str, wire: Callable[[], OverHttp]
 ) -> None:
-    rows = [row for row in rows_of(role) if row["name"] not in KNOWN.get(role, {})]
-    assert await report_of(role, _sampled(rows), wire, retries=True) == {}
+    assert await report_of(role, _sampled(_holding(role)), wire, retries=True) == {}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("role", DRIVERS)
+async def test_all_replies_over_the_wire_are_treated_alike(
+    role: str, wire: Callable[[], OverHttp]
+) -> None:
+    assert await report_of(role, _holding(role), wire, retries=True) == {}
 
 
 @pytest.mark.parametrize("role", _agreeing())

@@ -19,7 +19,7 @@ from acc_ace.server.app import create_app
 from tests.e2e.browser import Browser, find_chromium
 from tests.e2e.processes import BIN, Server, environment, our_server, serving
 from tests.fakes.confirmed_tool import PAID
-from tests.fakes.default_replies import default_reply, prompt_text
+from tests.fakes.default_replies import prompt_text, said_in
 from tests.fakes.extensions import needs
 from tests.fakes.loopback import served
 from tests.fakes.ports import free_port
@@ -658,6 +658,5 @@ def test_a_guarded_call_is_approved_or_refused_here(
 
 def _compress(request: LlmRequest) -> dict[str, Any]:
     """Propose the rule in the turn that says it."""
-    reply = default_reply("compressor", prompt_text(request))
-    is_said = PAYS in str(reply["episodic_trace"])
-    return {**reply, "rule_changes": [{"kind": "add", "quote": PAYS}] if is_said else []}
+    is_said = PAYS in said_in(prompt_text(request))
+    return {"rule_changes": [{"kind": "add", "quote": PAYS}] if is_said else []}

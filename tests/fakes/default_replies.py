@@ -2,14 +2,12 @@
 
 import json
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.config import Role
 from acc_ace.core.text.rules.own_words import without_numbers
-from tests.fakes.prompt_state import state_of
 
 _INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)
 
@@ -17,22 +15,25 @@ _INPUT = re.compile(r'<input name="([a-z0-9_]+)">(.*?)</input>', re.DOTALL)
 def default_reply(role: Role | None, text: str) -> dict[str, Any]:
     """The answer of a role to a prompt; `text` is all of the prompt, with its tagged inputs.
 
-    The Qualifier calls every candidate relevant, without a reason; the Compressor leaves out what
-    it does not change, writes x_t into the trace and says nothing of rules; the Generator says
-    'ok', Reflector and Curator nothing at all.
+    The Qualifier calls every candidate relevant, without a reason; the Generator says 'ok'; the
+    Compressor changes nothing and says nothing of rules, Reflector and Curator say nothing at all.
     """
     inputs = read_tagged(text)
     match role:
         case "qualifier":
             return {"decisions": [_relevant(item) for item in _list(inputs.get("candidates"))]}
-        case "compressor":
-            return _changed(inputs)
-        case "reflector" | "curator":
+        case "compressor" | "reflector" | "curator":
             return {}
         case "guard":
             return {"conflict": False}
         case _:
             return {"final_answer": "ok"}
+
+
+def said_in(text: str) -> str:
+    """What has just been said, of a prompt, without the numbers of its sentences."""
+    said = _dict(read_tagged(text).get("current_input")).get("text", "")
+    return without_numbers(str(said))
 
 
 def read_tagged(text: str) -> dict[str, Any]:
@@ -62,16 +63,6 @@ def prompt_text(llm_request: LlmRequest) -> str:
             if part.function_response:
                 pieces.append(_json(part.function_response.response))
     return "\n".join(piece for piece in pieces if piece)
-
-
-def _changed(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What a Compressor that obeys its prompt replies: only what the turn changes."""
-    previous = state_of(inputs.get("previous_state"))
-    said = without_numbers(str(_dict(inputs.get("current_input")).get("text", "")))
-    reply: dict[str, Any] = {"episodic_trace": said[:200]}
-    if not previous.ccs.semantic_gist:
-        reply["semantic_gist"] = "A conversation."
-    return reply
 
 
 def _relevant(candidate: object) -> dict[str, Any]:

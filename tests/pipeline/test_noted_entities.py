@@ -8,7 +8,7 @@ import pytest
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.errors import ModelUnavailable
-from tests.fakes.default_replies import default_reply, prompt_text
+from tests.fakes.default_replies import prompt_text, said_in
 from tests.fakes.place import Place
 from tests.pipeline.talk import seen
 from tests.pipeline.test_session_life import KEY, NEXT, Life
@@ -26,10 +26,8 @@ async def life(place: Place) -> AsyncIterator[Life]:
 
 
 def _naming(request: LlmRequest) -> dict[str, Any]:
-    """The default state; it has an entity when the turn speaks of it."""
-    default = default_reply("compressor", prompt_text(request))
-    named = [WALNUT] if "walnut" in str(default["episodic_trace"]) else []
-    return {**default, "focal_entities": named}
+    """The entities alone: one when the turn speaks of it, else none."""
+    return {"focal_entities": [WALNUT] if "walnut" in said_in(prompt_text(request)) else []}
 
 
 async def noted(life: Life) -> list[str]:

@@ -242,7 +242,7 @@ def test_a_reply_without_proposals_has_none(absent: str, read: object) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [1, [], {"kind": "frobnicate", "quote": "x"}, {"kind": "release", "rule_id": "c-0001"}],
+    [1.5, [], {"kind": "frobnicate", "quote": "x"}, {"kind": "release", "rule_id": "c-0001"}],
 )
 def test_a_proposal_that_cannot_be_read_is_set_apart_from_the_others(wrong: object) -> None:
     read = compressed(proposing(wrong, ADD))

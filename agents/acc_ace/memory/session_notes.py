@@ -123,7 +123,9 @@ def _grounded(
 
 
 def _unique(texts: Iterable[str]) -> list[str]:
-    return list({_plain(text): " ".join(text.split()) for text in texts if text.strip()}.values())
+    # Without the speaker and the marks that models put around a quotation.
+    lines = (" ".join(text.split()).removeprefix("user: ").strip('"“”「」『』 ') for text in texts)
+    return list({_plain(line): line for line in lines if line}.values())
 
 
 def _plain(text: str) -> str:

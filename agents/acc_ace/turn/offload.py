@@ -232,7 +232,10 @@ async def _found(
         ],
         "entities": entities,
     }
-    result = await structured_call(completion, prompt, inputs, parser(SessionMemory), repairs=0)
+    again = container.settings.limits.repairs
+    result = await structured_call(completion, prompt, inputs, parser(SessionMemory), repairs=again)
+    for warning in result.warnings:
+        logger.warning("session=%r: %s", key.session, warning)
     return [*([result.value] if result.value else []), *memories]
 
 

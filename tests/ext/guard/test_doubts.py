@@ -8,7 +8,7 @@ from google.adk.agents import LlmAgent
 from config import GuardMode, Settings
 from schemas.interaction import GuardVerdict
 from tests.ext.guard.test_guard import Till, decisions, waiting
-from tests.fakes.default_replies import default_reply, prompt_text
+from tests.fakes.default_replies import prompt_text, said_in
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import Desk, result_of
 
@@ -21,9 +21,8 @@ def desk(till: Till, *replies: Any, change: tuple[str, str] = ("", ""), mode: Gu
     kind, quote = change
 
     def compress(request: Any) -> dict[str, Any]:
-        reply = default_reply("compressor", prompt_text(request))
-        is_said = quote and quote in str(reply["episodic_trace"])
-        return {**reply, "rule_changes": [{"kind": kind, "quote": quote}] if is_said else []}
+        is_said = quote and quote in said_in(prompt_text(request))
+        return {"rule_changes": [{"kind": kind, "quote": quote}] if is_said else []}
 
     agent = LlmAgent(name="ops", model=ScriptedLlm().on("generator", *replies), tools=[till.refund])
     settings = Settings(store="memory", learning="off")

@@ -20,7 +20,7 @@ from schemas.commit import RuleScope
 from schemas.interaction import GuardDecision, GuardJudge, GuardVerdict, Outcome
 from schemas.report import TurnDone, TurnPaused
 from tests.fakes.confirmed_tool import PAID
-from tests.fakes.default_replies import default_reply, prompt_text
+from tests.fakes.default_replies import default_reply, prompt_text, said_in
 from tests.fakes.scripted_llm import ScriptedLlm, call, calls
 from tests.pipeline.desk import Desk, result_of
 from tests.pipeline.test_plugin_requests import kept
@@ -52,11 +52,8 @@ def consenting(rule: str = RULE) -> ScriptedLlm:
     """A memory whose compressor proposes the rule when it is said."""
 
     def compress(request: LlmRequest) -> dict[str, Any]:
-        text = prompt_text(request)
-        reply = default_reply("compressor", text)
-        trace = str(reply["episodic_trace"])
-        changes = [{"kind": "add", "quote": rule}] if rule in trace else []
-        return {**reply, "rule_changes": changes}
+        is_said = rule in said_in(prompt_text(request))
+        return {"rule_changes": [{"kind": "add", "quote": rule}] if is_said else []}
 
     return ScriptedLlm().on("compressor", compress)
 

@@ -13,7 +13,7 @@ from config import ROLES, Settings
 from schemas.base import SessionKey
 from schemas.interaction import GuardJudge, GuardVerdict
 from tests.fakes.confirmed_tool import PAID
-from tests.fakes.default_replies import default_reply, prompt_text
+from tests.fakes.default_replies import prompt_text, said_in
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.server.asgi import client
 
@@ -23,9 +23,8 @@ RULE = "Never refund more than 20 euros."
 
 def compress(request: LlmRequest) -> dict[str, Any]:
     """Propose the rule in the turn that says it."""
-    reply = default_reply("compressor", prompt_text(request))
-    is_said = RULE in str(reply["episodic_trace"])
-    return {**reply, "rule_changes": [{"kind": "add", "quote": RULE}] if is_said else []}
+    is_said = RULE in said_in(prompt_text(request))
+    return {"rule_changes": [{"kind": "add", "quote": RULE}] if is_said else []}
 
 
 @pytest.fixture

@@ -94,7 +94,7 @@ async def test_a_silent_model_or_unusable_replies_give_the_fallback_plan_and_a_w
 async def test_an_unusable_reply_is_asked_again_with_the_reason() -> None:
     turn, model = record(), ScriptedLlm().on("generator", '{"actions": []}', PLAN)
     assert (await thought(model, turn)).objective == "live"
-    assert "Plan.objective: Field required" in prompt_text(model.requests[1])
+    assert "Plan.actions: Field required" in prompt_text(model.requests[1])
     assert turn.observer.stages["generator"].tokens.failed == 1
 
 

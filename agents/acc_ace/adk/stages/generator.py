@@ -32,6 +32,7 @@ from acc_ace.adk.user_content import hand_on, session_key, state_event
 from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.bullet import clean_id
 from acc_ace.core.schemas.interaction import GeneratorOutput, SmallAnswer
 from acc_ace.core.schemas.report import Answer, AnswerChunk, TurnEvent, TurnPaused
 from acc_ace.core.text.prompt import Prompt
@@ -167,8 +168,9 @@ def _unanswered(ctx: InvocationContext, record: TurnRecord, complaint: str) -> A
 def _known_bullets(output: GeneratorOutput, record: TurnRecord) -> GeneratorOutput:
     """The output with the bullet ids that exist; an invented id causes a warning."""
     known = {bullet.id for bullet in record.lessons.bullets}
-    used = [*filter(known.__contains__, dict.fromkeys(output.bullet_ids))]
-    invented = sorted(set(output.bullet_ids) - known)
+    ids = dict.fromkeys(map(clean_id, output.bullet_ids))
+    used = [*filter(known.__contains__, ids)]
+    invented = sorted(ids.keys() - known)
     if invented:
         record.observer.warn(
             f"generator: cited bullets that do not exist: {', '.join(invented)[:200]}"

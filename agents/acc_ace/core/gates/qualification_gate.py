@@ -152,13 +152,12 @@ def _previous_turn(candidates: Sequence[Artifact], key: SessionKey) -> Artifact 
 
 
 def _by_id(decisions: RelevanceBatch | None) -> dict[str, RelevanceDecision]:
-    """The first decision on each id, also under the id without brackets that a model added."""
+    """The first decision on each id, also under the id without what a model put around it."""
     by_id: dict[str, RelevanceDecision] = {}
     for decision in decisions.decisions if decisions is not None else ():
         named = decision.artifact_id.strip()
         by_id.setdefault(named, decision)
-        if named.startswith("[") and named.endswith("]"):
-            by_id.setdefault(named[1:-1].strip(), decision)
+        by_id.setdefault(named.strip("\"'`[] "), decision)
     return by_id
 
 

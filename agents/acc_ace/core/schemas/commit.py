@@ -94,6 +94,7 @@ class RuleChange(ReplyValue):
             | {"add": ChangeKind.ADD, "permit": ChangeKind.PERMIT},
         },
         bare="quote",
+        number="sentence",
         key="kind",
         content=("quote", "text", "rule_id", "sentence"),
     )
@@ -104,9 +105,9 @@ class RuleChange(ReplyValue):
         """The quote from where models write it; what names no rule and no kind is a new one."""
         if not isinstance(value, dict):
             return value
-        named = value.get("sentence")
-        number = sentence_number(named)
-        quote = value.get("quote") or ("" if number else named or value.get("text") or "")
+        quote = value.get("quote") or value.get("sentence") or value.get("text") or ""
+        number = sentence_number(value.get("sentence") or quote)
+        quote = quote if sentence_number(quote) is None else ""
         if not (number or quote):
             raise ValueError("give the number of the `sentence`")
         kind = value.get("kind") or (None if value.get("rule_id") else ChangeKind.ADD)

@@ -83,9 +83,11 @@ class DeltaOperation(ReplyValue):
     hints = ReplyHints(
         other_names={
             "type": ("op", "action", "operation"),
+            "content": ("text", "lesson", "bullet"),
             "bullet_id": ("id", "target_id", "skill_id"),
             "source_ids": ("sources", "source_bullet_ids", "merge_ids"),
-        }
+        },
+        meanings={"type": {"create": "ADD", "insert": "ADD", "modify": "UPDATE", "edit": "UPDATE"}},
     )
 
     @property

@@ -29,6 +29,8 @@ class GeneratorOutput(ReplyValue):
     )
     final_answer: str = Field(description="The answer to the user, in the user's language.")
 
+    hints = ReplyHints(other_names={"final_answer": ("answer",)})
+
 
 class SmallAnswer(ReplyValue):
     """The answer of a small model: what it reads in its state first, which keeps it from guessing.
@@ -183,12 +185,12 @@ def unmarked(value: object) -> object:
 
 
 def sentence_number(value: object) -> int | None:
-    """A sentence's number, also where it was written as '⟦2⟧'."""
-    digits = str(value).strip(" ⟦⟧[]#.").removesuffix(".0") if value is not None else ""
-    return int(digits) if digits.isdecimal() and len(digits) < _DIGITS else None
+    """A sentence's number, also where it was written as '⟦2⟧' or 'sentence 2'."""
+    match = re.fullmatch(_NUMBER, str(value), re.IGNORECASE)
+    return int(match[1]) if match else None
 
 
-_DIGITS: Final = 6
+_NUMBER: Final = r"[^\w-]*(?:sentence|number|no|s|文)?[^\w-]*(\d{1,5})(?:\.0)?\W*"
 _MARKS: Final = re.compile(r"⟦\d*⟧")
 
 

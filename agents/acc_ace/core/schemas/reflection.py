@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from acc_ace.core.schemas.base import EntryReply, ReplyHints, ReplyValue, Value
 
 Tag = Literal["helpful", "harmful", "neutral"]
+_TAGS = {"+1": "helpful", "有益": "helpful", "-1": "harmful", "有害": "harmful"}
 
 
 class BulletTag(ReplyValue):
@@ -19,7 +20,7 @@ class BulletTag(ReplyValue):
     id: str = Field(max_length=256)
     tag: Tag
 
-    hints = ReplyHints(bare="tag", key="id", other_names={"id": ("bullet_id",)})
+    hints = ReplyHints({"id": ("bullet_id",)}, {"tag": _TAGS}, bare="tag", key="id")
 
 
 class Reflection(EntryReply):

@@ -9,7 +9,7 @@ from operator import not_
 
 from pydantic import Field
 
-from acc_ace.core.schemas.base import ReplyValue, StoredValue, Value
+from acc_ace.core.schemas.base import ReplyHints, ReplyValue, StoredValue, Value
 
 
 class ReadThrough(Value):
@@ -72,6 +72,8 @@ class ConversationSummary(ReplyValue):
     """Old turns in a few sentences."""
 
     summary: str = Field(description="The text that replaces the turns.")
+
+    hints = ReplyHints(other_names={"summary": ("text",)})
 
 
 class Utterance(Value):

@@ -8,10 +8,12 @@ set apart in the reply's `unreadable`; anything else unreadable fails the reply,
 import json
 import math
 import re
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum
 from functools import lru_cache
+from operator import itemgetter
 from types import UnionType
 from typing import Final, Literal, NamedTuple, TypeVar, Union, get_args, get_origin
 
@@ -19,7 +21,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
 from acc_ace.core.schemas.base import NO_HINTS, EntryReply, ReplyHints, ReplyValue
-from acc_ace.core.text.normalize import encodable, one_line
+from acc_ace.core.text.normalize import NUMBER_WORDS, encodable, one_line
 from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.errors import ModelOutputError
 
@@ -46,12 +48,15 @@ _ESCAPE = lazy_pattern(r'\\(?!["\\/bfnrt]|u[0-9a-fA-F]{4})|\\.', re.DOTALL)
 _BARE_QUOTE = lazy_pattern(r'(\\.)|(")', re.DOTALL)
 _NAMES: Final = {"True": "true", "False": "false", "：": ":", "，": ","}
 _DECODER = json.JSONDecoder(strict=False, parse_constant=lambda _: None)
-_NOT_LETTERS = lazy_pattern(r"[\W_]+")
+_NOT_LETTERS = lazy_pattern(r"(?:(?![-+]\d)[\W_])+")
+"""All but the sign of a number."""
 _NUMBER = lazy_pattern(
-    r"\s*([-+]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:e[-+]?\d{1,3})?)\s*(%?)\s*"
+    r"\s*[x×]?\s*([-+]?(?:\d{1,300}(?:\.\d{0,300})?|\.\d{1,300})(?:e[-+]?\d{1,3})?)\s*(%?)[x×]?\s*"
 )
 _TRUE: Final = frozenset({"true", "yes", "y", "1", "はい"})
 _FALSE: Final = frozenset({"false", "no", "n", "0", "いいえ"})
+_NOTHING: Final = (None, "", "none", "None", "null", "nothing", "N/A", "なし", "特になし")
+"""What stands in the place of an entry where there is none."""
 
 V = TypeVar("V", bound=BaseModel)
 
@@ -77,11 +82,11 @@ def parse_json_object(text: str) -> dict[str, object]:
     """The longest JSON object in a text, despite code fences, prose, other quotes or none around
     keys, comments, trailing commas and invalid escapes. Raises ModelOutputError as `read_reply`.
     """
-    return max(_objects_of(text), key=lambda item: item[0])[1]
+    return _objects_of(text)[0]
 
 
-def _objects_of(text: str) -> list[tuple[int, dict[str, object]]]:
-    """The top-level objects of a reply, each with its length; at least one."""
+def _objects_of(text: str) -> list[dict[str, object]]:
+    """The top-level objects of a reply, the longest first; at least one."""
     if len(text) > MAX_REPLY_CHARS:
         raise ModelOutputError(
             f"the reply is too long: {len(text)} characters, the maximum is {MAX_REPLY_CHARS}"
@@ -90,11 +95,11 @@ def _objects_of(text: str) -> list[tuple[int, dict[str, object]]]:
     if not answer.strip():
         raise ModelOutputError("the reply is empty")
     answer = _unescaped(answer)
-    # JSON can escape lone surrogates, which no store accepts.
-    objects = [(length, encodable(value)) for length, value in _objects(answer)]
+    objects = sorted(_objects(answer), key=itemgetter(0), reverse=True)
     if not objects:
         raise ModelOutputError("the reply is not a JSON object")
-    return objects
+    # JSON can escape lone surrogates, which no store accepts.
+    return [encodable(value) for _, value in objects]
 
 
 def _unescaped(text: str) -> str:
@@ -218,24 +223,32 @@ def _knows(schema: type[BaseModel], value: object) -> bool:
     return isinstance(value, dict) and any(_folded(key) in names for key in value)
 
 
-def _chosen(
-    schema: type[BaseModel], objects: Sequence[tuple[int, dict[str, object]]]
-) -> dict[str, object]:
+def _chosen(schema: type[BaseModel], objects: Sequence[dict[str, object]]) -> dict[str, object]:
     """Of the objects in a reply the one that is meant: wrapped, or its entries without it."""
-    if known := [each for each in objects if _knows(schema, each[1])]:
-        return max(known, key=lambda each: each[0])[1]
-    for _, value in objects:
-        for inner in value.values():
-            if isinstance(inner, dict) and _knows(schema, inner):
-                return inner
+    # An echo of the schema is no value of it.
+    values = [value for value in objects if not value.keys() >= {"type", "properties"}]
+    for value in _objects_in(values):
+        if _knows(schema, value):
+            inner = (part for part in value.values() if isinstance(part, dict))
+            return dict(ChainMap(value, *(part for part in inner if _knows(schema, part))))
     for name, each in _fields(schema).items():
-        entries = [value for _, value in objects if each.entry and _knows(each.entry, value)]
-        if entries:
-            return {name: entries}
-    if any(not value for _, value in objects):
+        if (it := each.entry) and (parts := [v for v in _objects_in(values) if _knows(it, v)]):
+            return {name: parts}
+    if not all(values):
         return {}
     names = ", ".join(_fields(schema))
     raise ModelOutputError(f"the reply has none of the fields {names}")
+
+
+def _objects_in(values: Sequence[object]) -> Iterator[dict[str, object]]:
+    """The objects in values at every depth, the outer ones first."""
+    rest = [*values]
+    for value in rest:  # Which grows meanwhile.
+        if isinstance(value, dict):
+            yield value
+            rest += value.values()
+        elif isinstance(value, list):
+            rest += value
 
 
 class _Unreadable(Exception):
@@ -260,7 +273,7 @@ class _Reader:
         values: dict[str, object] = {}
         for name, each in _fields(schema).items():
             value = _first(data.get(name), *(given.get(other) for other in each.names))
-            if value is None:
+            if value is None or (value == [] and each.info.is_required()):
                 continue
             try:
                 values[name] = self._value(schema, name, each, value)
@@ -276,7 +289,7 @@ class _Reader:
         return _plain(each.kind, value, _hints(schema).meanings.get(name, {}))
 
     def _entries(self, entry: type[ReplyValue], value: object) -> list[ReplyValue]:
-        items = [item for item in _listed(entry, value) if item is not None]
+        items = [item for item in _listed(entry, value) if item not in _NOTHING]
         read = [each for item in items[:MOST_ITEMS] if (each := self._entry(entry, item))]
         if len(items) > MOST_ITEMS:
             self._unreadable.append(f"{len(items) - MOST_ITEMS} more entries")
@@ -288,7 +301,7 @@ class _Reader:
         item = {bare: item} if bare else item
         if isinstance(item, dict) and len(item) == 1:
             [inner] = item.values()
-            item = inner if isinstance(inner, dict) and hints.content else item
+            item = inner if isinstance(inner, dict) else item
         reason = "it is not an object"
         if isinstance(item, dict):
             try:
@@ -330,9 +343,11 @@ def _listed(entry: type[ReplyValue], value: object) -> Sequence[object]:
             return [value]
     if isinstance(value, list):
         return value
-    key, bare = entry.hints.key, entry.hints.bare
-    if not isinstance(value, dict) or _knows(entry, value) or not key:
+    hints = entry.hints
+    if not isinstance(value, dict) or _knows(entry, value) or not hints.key:
         return [value]
+    is_numbered = hints.number and all(name.strip("⟦⟧[] ").isdecimal() for name in value)
+    key, bare = hints.number if is_numbered else hints.key, hints.bare
     return [
         {key: name, **(item if isinstance(item, dict) else {bare: item})}
         for name, items in value.items()
@@ -342,8 +357,8 @@ def _listed(entry: type[ReplyValue], value: object) -> Sequence[object]:
 
 def _plain(kind: object, value: object, meanings: Mapping[str, object]) -> object:
     """A value of a plain type. Raises _Unreadable."""
-    if isinstance(value, str) and _folded(value) in meanings:
-        return meanings[_folded(value)]
+    if meanings and (word := _folded(_text(value))) in meanings:
+        return meanings[word]
     if get_origin(kind) is Literal:
         return _choice(get_args(kind), value)
     if isinstance(kind, type) and issubclass(kind, Enum):
@@ -385,7 +400,7 @@ def _truth(value: object) -> bool:
 
 
 def _number(value: object) -> float:
-    match = _NUMBER.fullmatch(_text(value).casefold())
+    match = _NUMBER.fullmatch(str(NUMBER_WORDS.get(text := _text(value).casefold(), text)))
     number = float(match[1]) / (100 if match[2] else 1) if match else math.nan
     if not math.isfinite(number):
         raise _Unreadable("it is not a number")

@@ -6,6 +6,7 @@ On a conflict ADK's tool confirmation asks the person, or the call is refused, q
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -21,11 +22,14 @@ from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import GuardMode
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import Authority
+from acc_ace.core.schemas.bullet import clean_id
 from acc_ace.core.schemas.commit import ChangeKind, ConstraintPin
 from acc_ace.core.schemas.interaction import ActVerdict, GuardDecision, GuardJudge, GuardVerdict
 from acc_ace.core.schemas.report import ReportedCheck
 from acc_ace.core.text.normalize import language_of
+from acc_ace.core.text.reply_reading import read_reply
 from acc_ace.core.text.tokens import clip_tokens
+from acc_ace.errors import ModelOutputError
 from acc_ace.ext.guard.calls import ActCall, Tool
 from acc_ace.ext.guard.checks import (
     Breach,
@@ -41,7 +45,7 @@ from acc_ace.ext.guard.wording import describe, in_words
 from acc_ace.memory.long_input import rest_from
 from acc_ace.memory.tail import read_place
 from acc_ace.turn.observer import StageUse
-from acc_ace.turn.structured_call import StructuredResult, load_prompts, parser, structured_call
+from acc_ace.turn.structured_call import StructuredResult, load_prompts, structured_call
 from acc_ace.turn.turn_commit import call_text
 from acc_ace.turn.turn_record import ToolUse, TurnRecord
 
@@ -199,7 +203,7 @@ class ToolGuard:
         }
         limits = self._container.settings.limits
         result: StructuredResult[ActVerdict] = await structured_call(
-            self._judge, self._prompt, inputs, parser(ActVerdict), repairs=limits.repairs
+            self._judge, self._prompt, inputs, partial(_verdict_on, pins), repairs=limits.repairs
         )
         record.observer.stages.setdefault("generator", StageUse()).add(result.use, result.model)
         record.observer.warn(*result.warnings)
@@ -210,6 +214,15 @@ class ToolGuard:
         settings = self._container.settings
         acting, reading = settings.acting_tools, settings.read_only_tools
         return declared(tool, acting=acting, reading=reading, trusted=self._trusted)
+
+
+def _verdict_on(pins: Sequence[ConstraintPin], text: str) -> ActVerdict:
+    """A verdict; a conflict with a rule that was not shown is none. Raises ModelOutputError."""
+    verdict = read_reply(ActVerdict, text)
+    rule_id = next((p.id for p in pins if clean_id(verdict.rule_id or "").startswith(p.id)), None)
+    if verdict.conflict and rule_id is None:
+        raise ModelOutputError(f"ActVerdict.rule_id: '{verdict.rule_id}' is no rule in `rules`")
+    return verdict.model_copy(update={"rule_id": rule_id})
 
 
 class Act(NamedTuple):

@@ -32,6 +32,9 @@ class ActionType(StrEnum):
     WAIT = "wait"
 
 
+_COMPASS = dict(zip("北南西東", DIRECTIONS, strict=True))
+
+
 class Action(ReplyValue):
     """An action as a model proposes it; the Execution Engine validates it."""
 
@@ -39,7 +42,7 @@ class Action(ReplyValue):
     target: str = ""
     times: int = 1
 
-    hints = ReplyHints(bare="type")
+    hints = ReplyHints(bare="type", meanings={"type": {"walk": "move"}, "target": _COMPASS})
 
     @model_validator(mode="before")
     @classmethod
@@ -71,7 +74,7 @@ class Plan(EntryReply):
     alert_updates: tuple[AlertUpdate, ...] = ()
     exploration_priorities: tuple[str, ...] = ()
     threshold_change: float | None = None
-    objective: str
+    objective: str = ""
     subgoals: tuple[str, ...] = ()
     actions: tuple[Action, ...]
     risk: float = 0.0

@@ -65,13 +65,12 @@ class OwnWords(NamedTuple):
     def pointed(self, number: int | None, quote: str) -> list[OwnQuote]:
         """The own words that a sentence's number and a quote point at; empty if none.
 
-        A quote narrows the sentence to a clause; alone, it is looked for in all of them.
+        A quote narrows the sentence to a clause; of another sentence, or alone, it counts itself.
         """
-        at = number - 1 if number else -1
-        sentence = self.sentences[at].text if 0 <= at < len(self.sentences) else ""
-        quotes = self.find_all(quote) if quote else []
-        within = [each for each in quotes if each.sentence == sentence]
-        return within or ([OwnQuote(sentence, sentence)] if sentence else quotes)
+        named = self.sentences[number - 1 : number] if number else ()
+        within = self._replace(sentences=named).find_all(quote) if named and quote else []
+        elsewhere = self.find_all(quote) if quote and not within else []
+        return within or elsewhere or [OwnQuote(each.text, each.text) for each in named]
 
     def find(self, quote: str) -> OwnQuote | None:
         """The clause of the speaker's own that a quote points at, whole, or None.

@@ -83,11 +83,11 @@ def read_proposals(
     wording = same_wording(own.message)
     changes, entries = list[RuleChange](), list[str]()
     for change in reply.rule_changes:
-        quote = same_wording(change.quote)
+        number, quote = change.number, same_wording(change.quote)
         if quote and quote in shown and quote not in wording:
             # Somebody else's: a likeness to words of x_t makes them nobody's rule.
             changes += [] if own.find_all(change.quote) else [change]
-        elif own.pointed(change.number, change.quote) or not own.about(change.quote):
+        elif own.pointed(number, change.quote) or not (number or own.about(change.quote)):
             changes.append(change)
         else:
             entries.append(f"{change.model_dump_json(exclude_defaults=True)}: {_NOT_COPIED}")
@@ -100,8 +100,8 @@ def shared_out(
 ) -> list[CompressorReply]:
     """The reply as one to each message alone: x_t's first, then those of `late`.
 
-    What it points at by a quote alone belongs to the first message that says it, as others' words
-    where it is in nobody's own.
+    What it points at by a quote, alone or beside the number of another message, belongs to the
+    first message that says it, as others' words where it is in nobody's own.
     """
     if not late:
         return [reply]
@@ -110,10 +110,10 @@ def shared_out(
     changes: list[list[RuleChange]] = [[] for _ in owns]
     for change in reply.rule_changes or ():
         at, number = message_of(change.number, owns)
-        if not number:
-            own = (each for each in spoken if owns[each].find_all(change.quote))
-            others = (each for each in spoken if owns[each].names_others(change.quote))
-            at = next(own, next(others, 0))
+        own = [each for each in spoken if owns[each].find_all(change.quote)]
+        others = (each for each in spoken if owns[each].names_others(change.quote))
+        if not number or (own and at not in own):
+            at, number = next(iter(own), next(others, 0)), None
         changes[at].append(change.model_copy(update={"sentence": number}))
     entries: list[list[str]] = [[] for _ in owns]
     for entry in reply.unreadable:
