@@ -1,7 +1,7 @@
 """Extensions go with one folder and one line each: the core's suite passes without them all.
 
 Without one, an app answers, and what remains is linted and its tests are collected, but for mypy,
-which names what imports the extension: benches, a door, a few tests.
+which names what imports the extension: its benches, its door, an extension that builds on it.
 """
 
 import faulthandler
