@@ -8,7 +8,6 @@ import json
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -31,6 +30,7 @@ from acc_ace.conversation import Conversation
 from config import ROLES, Role
 from schemas.artifact import ArtifactKind
 from tests.fakes.clock import FixedClock
+from tests.fakes.extensions import is_there
 from tests.fakes.fake_gemini import (
     FakeGemini,
     calls_function,
@@ -526,12 +526,6 @@ async def thinker(wire: Wire, row: Row) -> Outcome:
 _EXTENSIONS = {"guard": "guard", "summarizer": "strategies", "thinker": "survivor"}
 """Roles of extensions, which are driven where the extension is there."""
 
-
-def _is_there(role: str) -> bool:
-    extension = _EXTENSIONS.get(role)
-    return extension is None or find_spec(f"acc_ace.ext.{extension}") is not None
-
-
 DRIVERS: dict[str, Callable[[Wire, Row], Awaitable[Outcome]]] = {
     driver.__name__: driver
     for driver in (
@@ -546,5 +540,5 @@ DRIVERS: dict[str, Callable[[Wire, Row], Awaitable[Outcome]]] = {
         summarizer,
         thinker,
     )
-    if _is_there(driver.__name__)
+    if driver.__name__ not in _EXTENSIONS or is_there(_EXTENSIONS[driver.__name__])
 }

@@ -18,6 +18,7 @@ from acc_ace.ext.documents.document_files import DocumentFile, FolderAtFault, do
 from acc_ace.ext.documents.document_import import import_document
 from schemas.artifact import DocumentForm, ImportedDocument
 from tests.e2e.test_cli import CommandLine, acc_ace
+from tests.fakes.extensions import needs
 
 __all__ = ["acc_ace"]
 
@@ -58,6 +59,7 @@ def _results(out: str) -> dict[str, dict[str, Any]]:
     return {line["name"]: line for line in map(json.loads, out.splitlines())}
 
 
+@needs("embedded")
 def test_files_are_imported_listed_shown_recalled_and_removed(
     acc_ace: CommandLine, here: Path
 ) -> None:
@@ -199,6 +201,7 @@ def test_other_encodings_and_torn_bytes_are_read_when_asked(
     assert (wrong.code, "'text' or 'jsonl'" in wrong.err) == (2, True)
 
 
+@needs("embedded")
 def test_direction_and_escape_characters_are_kept_but_never_reach_the_terminal(
     acc_ace: CommandLine, here: Path
 ) -> None:
@@ -231,6 +234,7 @@ def test_an_import_that_was_killed_goes_on_where_it_ended(acc_ace: CommandLine, 
     assert len(acc_ace("memory", "show", "long.md", "--json").turns) == done["parts"]
 
 
+@needs("embedded")
 def test_erasing_a_user_takes_the_documents_along_and_an_export_holds_them(
     acc_ace: CommandLine, here: Path
 ) -> None:

@@ -18,6 +18,7 @@ from acc_ace.ext.lab.run_state import RunState
 from tests.e2e.processes import BIN, environment
 from tests.e2e.test_cli import CommandLine, acc_ace
 from tests.fakes.default_replies import read_tagged
+from tests.fakes.extensions import needs
 from tests.fakes.fake_gemini import FakeGemini, fake_gemini, says_json, wire_text
 from tests.fakes.loopback import HttpReply, Received
 
@@ -151,6 +152,7 @@ def test_where_nothing_is_learnt_without_truth_the_command_says_so(
     assert playbook(acc_ace.data) == []
 
 
+@needs("embedded")
 def test_the_embedded_model_takes_part_with_no_network_and_untold_samples_are_counted(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from acc_ace.ext.lab.recall.corpus import Corpus, CorpusPassage, Question
-from bench.evidence_reach import CONTENDERS, ask_all, row
+from tests.fakes.extensions import needs
 
 _TOPICS = ("harbour", "library", "stadium", "bakery", "museum", "station")
 
@@ -25,8 +25,11 @@ def corpus() -> Corpus:
     return Corpus("places", passages, questions)
 
 
-@pytest.mark.parametrize("name", CONTENDERS)
+@needs("documents", "embedded", "strategies")
+@pytest.mark.parametrize("name", ["acc", "acc, CCM names nothing", "replay", "window", "summary"])
 async def test_evidence_of_a_short_dialogue_is_in_every_prompt(name: str) -> None:
+    from bench.evidence_reach import CONTENDERS, ask_all, row  # noqa: PLC0415
+
     found = row(name, await ask_all(CONTENDERS[name], corpus()))
     assert found.questions == len(_TOPICS)
     assert (found.recalled, found.in_prompt, found.of_recalled) == (1.0, 1.0, 1.0)

@@ -8,6 +8,7 @@ import pytest
 from bench.playbook_benefit import Help, interval
 from bench.playbook_help import main
 from tests.fakes.default_replies import read_tagged
+from tests.fakes.extensions import needs
 from tests.fakes.fake_gemini import fake_gemini, http_error, says_json, wire_text
 from tests.fakes.loopback import HttpReply, Received
 
@@ -61,6 +62,7 @@ def test_gemini_is_measured_over_http_by_the_same_command(
         assert len(gemini.requests_of("generator")) == 2 * (6 + 2 * 2)
 
 
+@needs("embedded")
 def test_the_embedded_model_is_measured_with_no_network(
     gates: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,6 +86,7 @@ def test_a_model_that_is_away_is_told_in_one_line(
     assert capsys.readouterr().err.startswith("error (model_unavailable): 10 samples in a row")
 
 
+@needs("embedded")
 def test_data_that_cannot_be_scored_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,8 +3,10 @@
 import pytest
 
 from bench.recall_state import ablate
+from tests.fakes.extensions import needs
 
 
+@needs("embedded")
 @pytest.mark.parametrize("language", ["en", "ja"])
 async def test_follow_ups_find_their_fact_through_the_state(language: str) -> None:
     ablation = await ablate(language, 2)
