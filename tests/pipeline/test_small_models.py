@@ -44,3 +44,14 @@ async def test_it_reads_lessons_without_their_ids() -> None:
     assert LESSON in [bullet.content for bullet in bullets]
     assert f"- {LESSON}" in request
     assert not [bullet.id for bullet in bullets if bullet.id in request]
+
+
+async def test_it_may_search_only_where_its_request_names_the_search() -> None:
+    talk = talk_with("Noted.")
+    await talk.say("The pool of db-01 is exhausted.")
+    await talk.say("And now?")
+    await talk.say("The log says: " + "db-01 is slow and checkout waits. " * 1_500)
+    await talk.say("What does it say?")
+    asked = talk.llm.requests_of("generator")
+    offered = ["search_evidence" in str(request.config.tools) for request in asked]
+    assert offered == [False, False, True, True]

@@ -69,7 +69,8 @@ async def test_a_failing_tool_tells_the_model_why_and_the_turn_goes_on(
     name: str, args: dict[str, str], complaint: str
 ) -> None:
     talk = Talk()
-    talk.llm.on("generator", call(name, **args), ANSWER)
+    talk.llm.on("generator", ANSWER, call(name, **args), ANSWER)
+    await talk.say("db-01 is slow.")
     report = await talk.say("Try it.")
     assert report.answer == "done"
     assert complaint in seen(talk.llm.requests_of("generator")[-1])
@@ -202,9 +203,40 @@ async def test_search_that_can_find_nothing_new_is_not_run_and_then_not_offered_
     assert "search_evidence" in [item.name for item in declarations_of(last)]
 
 
+async def test_search_that_found_nothing_at_all_is_not_offered_again_in_the_turn() -> None:
+    talk = Talk()
+    await talk.say("The purple elephant is in hangar 7.")
+    talk.key = KEY._replace(session="s2")
+    talk.llm.on("generator", ZEPPELIN, ANSWER)
+    await talk.say("What about the airship?")
+    before, after = talk.llm.requests_of("generator")[-2:]
+    assert "search_evidence" in [item.name for item in declarations_of(before)]
+    assert "search_evidence" not in [item.name for item in declarations_of(after)]
+
+
+async def test_search_is_not_offered_where_nothing_is_stored() -> None:
+    talk = Talk()
+    for _ in range(2):
+        await talk.say("The purple elephant is in hangar 7.")
+    first, second = talk.llm.requests_of("generator")
+    assert "search_evidence" not in [item.name for item in declarations_of(first)]
+    assert "search_evidence" in [item.name for item in declarations_of(second)]
+
+
+@pytest.mark.parametrize("made_up", ["turn-3", "c-0001", "turn: 1"])
+async def test_an_id_that_names_nothing_does_not_hide_what_the_words_find(made_up: str) -> None:
+    talk = Talk()
+    await talk.say("The purple elephant is in hangar 7.")
+    talk.llm.on("generator", search("purple elephant", artifact_id=made_up), ANSWER)
+    await talk.say("Where is it?")
+    [kept] = await talk.container.evidence.list(KEY, limit=1)
+    assert "hangar 7" in kept.tool_results[0].result
+
+
 async def test_search_evidence_never_reads_another_users_memory() -> None:
     talk = Talk()
     await talk.conversation.turn(KEY._replace(user="eve"), "The secret is swordfish.")
+    await talk.say("db-01 is slow.")
     talk.llm.on("generator", call("search_evidence", query="swordfish secret"), ANSWER)
     await talk.say("What is the secret?")
     assert "swordfish." not in seen(talk.llm.requests_of("generator")[-1])
@@ -238,7 +270,7 @@ async def test_without_a_folder_there_is_no_read_file_tool() -> None:
     talk = Talk()
     await talk.say("Hello.")
     declared = str(talk.llm.requests_of("generator")[-1].config.tools)
-    assert "search_evidence" in declared
+    assert "calculate" in declared
     assert "read_file" not in declared
 
 

@@ -77,9 +77,10 @@ def put_changing(
         "state": state_value(record.state),
         "warnings": list(record.observer.warnings),
     }
-    if "current_input" in prompt.inputs:
+    if current_input is not None:
         inputs["current_input"] = current_input
-    memory = types.Part(text=prompt.render(inputs, beside=("playbook",)))
+    beside = ("playbook", *({"current_input"} - inputs.keys()))
+    memory = types.Part(text=prompt.render(inputs, beside=beside))
     first = contents[0] if contents else types.Content(role="model")
     parts = first.parts or []
     if apart or first.role == "model" or any(part.function_response for part in parts):

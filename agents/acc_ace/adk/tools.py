@@ -36,8 +36,10 @@ from acc_ace.core.text.arithmetic import evaluate
 from acc_ace.core.text.normalize import short_ids
 from acc_ace.core.text.prompt import quote_artifact
 from acc_ace.errors import ConfigError, InputError
+from acc_ace.memory.artifact_store import ArtifactListing
 from acc_ace.memory.ranking import in_zone
-from acc_ace.memory.turn_artifacts import id_after, stretch_end
+from acc_ace.memory.turn_artifacts import SEARCH_TOOL, id_after, stretch_end
+from acc_ace.model_settings import is_small
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 _MAX_FILE_BYTES = 256 * 1024
@@ -128,8 +130,10 @@ def _number(text: str) -> int:
 class SearchEvidence(FunctionTool):
     """Past turns, tool results and documents of this user.
 
-    A search that ran in the same turn is not run again, and none by words after one that found
-    nothing new; a model that asks for such a one is not offered the tool any more in that turn.
+    Not offered where nothing is stored, nor in the rest of a turn in which nothing was found; to a
+    small model only where its request names it as the way to the rest of something. A search that
+    ran in the same turn is not run again, and none by words after one that found nothing new; a
+    model that asks for such a one is not offered the tool any more in that turn.
     """
 
     def __init__(
@@ -138,19 +142,32 @@ class SearchEvidence(FunctionTool):
         """`record_of` finds the turn that a call belongs to."""
         super().__init__(self.search_evidence)
         self._artifacts, self._record_of = container.artifacts, record_of
-        self._limits = container.settings.limits
+        self._limits, self._is_small = (
+            container.settings.limits,
+            is_small(container.settings.generator),
+        )
         self._now, self._zone = container.local_now, container.settings.zone
         self._searches: OrderedDict[str, Searches] = OrderedDict()
 
-    def is_offered(self, context: CallbackContext) -> bool:
-        """Whether the turn may search."""
-        return not self._of(self._record_of(context)).insists
+    async def is_offered(self, context: CallbackContext) -> bool:
+        """Whether the turn may search. Raises StoreError."""
+        record = self._record_of(context)
+        searches = self._of(record)
+        if searches.insists or (searches.is_over and not searches.results):
+            return False
+        shown = f"{record.state.ccs.episodic_trace}\n{record.start.brief(self._limits).text}"
+        if self._is_small and SEARCH_TOOL not in shown:
+            return False
+        is_known = record.start.previous.turn or record.recalled.candidates
+        if is_known or not isinstance(self._artifacts, ArtifactListing):
+            return True
+        return bool(await self._artifacts.page(record.key.tenant, limit=1))
 
     async def process_llm_request(
         self, *, tool_context: ToolContext, llm_request: LlmRequest
     ) -> None:
         """Offer the tool, unless it is withdrawn."""
-        if self.is_offered(tool_context):
+        if await self.is_offered(tool_context):
             await super().process_llm_request(tool_context=tool_context, llm_request=llm_request)
 
     def _of(self, record: TurnRecord) -> Searches:
@@ -171,14 +188,15 @@ class SearchEvidence(FunctionTool):
         search = artifact_id or " ".join(query.casefold().split())
         if refusal := searches.refusal(search, by_words=not artifact_id):
             return {"note": refusal}
-        warnings: list[str] = []
-        following, limit = "", self._limits.artifact_tokens
+        artifacts, warnings = list[Artifact](), list[str]()
+        following, limit = "", self._limits.tool_result_tokens // _READ_SHARE
         if artifact_id:
-            limit = self._limits.tool_result_tokens // _READ_SHARE
             name, _, start = artifact_id.partition(_FROM)
             stored = _stored_id(name, record, searches)
             artifacts, following = await self._read(key, stored, _number(start), limit)
-        else:
+        # Small models fill in an id where they have none.
+        if by_words := not artifacts:
+            limit = self._limits.artifact_tokens
             recalled = await self._recall(key, query)
             artifacts = [candidate.artifact for candidate in recalled.candidates]
             warnings = recalled.warnings
@@ -186,7 +204,7 @@ class SearchEvidence(FunctionTool):
             artifacts, key=key, pins=record.rules, now=self._now(), max_tokens=limit
         )
         ids = {artifact.artifact_id for artifact in shown}
-        searches.note(search, ids, by_words=not artifact_id)
+        searches.note(search, ids, by_words=by_words)
         record.tools.found |= ids
         reasons = Counter(verdict.reason.value for verdict in rejected)
         return {

@@ -205,6 +205,18 @@ async def test_calls_and_results_are_told_in_words_where_tools_are() -> None:
     assert list(shape["properties"]) == ["lacks", "tool", "arguments"]
 
 
+async def test_results_are_told_in_words_where_no_tool_is_left() -> None:
+    request = asked(None, *call_and_result())
+    request.config.tools = None
+    with fake_openai() as endpoint:
+        endpoint.script(0, says("It is up."))
+        await ask(llm(endpoint, tools="written"), request)
+        body = endpoint.requests[0].body
+    assert {message["role"] for message in body["messages"]} == {"system", "user"}
+    assert 'restart returned: {"state": "up"}' in body["messages"][-1]["content"]
+    assert '"tool"' not in str(body)
+
+
 async def test_a_written_call_may_say_what_is_missing() -> None:
     call = {"lacks": "whether it is up", "tool": "restart", "arguments": {"host": "web-03"}}
     with fake_openai() as endpoint:

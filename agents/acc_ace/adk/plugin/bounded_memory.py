@@ -176,7 +176,8 @@ class BoundedMemoryPlugin(BasePlugin):
         limits = self._container.settings.limits
         bound_results(llm_request, limits.tool_result_tokens, turn.record.rules)
         search = self._search
-        if search and can_take(llm_request, search.name) and search.is_offered(callback_context):
+        can_search = search and can_take(llm_request, search.name)
+        if search and can_search and await search.is_offered(callback_context):
             llm_request.append_tools([search])
         await find_cache(llm_request, ctx, run.events())
         put_memory(llm_request, ctx, turn.record, prompt=self._prompt, limits=limits)

@@ -29,7 +29,12 @@ from acc_ace.ext.openai_compatible.chat_request import (
     schema_asked,
     told_schema,
 )
-from acc_ace.ext.openai_compatible.written_tools import read_written, with_written_tools
+from acc_ace.ext.openai_compatible.written_tools import (
+    has_results,
+    read_written,
+    with_written_tools,
+    written,
+)
 from acc_ace.model_settings import ToolForm
 from acc_ace.models.endpoint import checked_url, http_client, pieces_of
 from acc_ace.models.failures import status_of
@@ -116,6 +121,9 @@ class OpenAICompatibleLlm(BaseLlm):
         async with self._client() as client:
             if functions:
                 body, schema = _with_tools(body, schema, await self._tool_form(client))
+            elif has_results(body) and await self._tool_form(client) == "written":
+                # Its template may know no tools, and the model then says nothing.
+                body = {**body, "messages": written(body["messages"], calls=False)}
             async with aclosing(self._completion(client, body, schema)) as chunks:
                 async for chunk in chunks:
                     for partial in reply.add(chunk):

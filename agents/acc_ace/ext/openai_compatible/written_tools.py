@@ -46,7 +46,7 @@ def with_written_tools(body: Json, schema: Json | None) -> tuple[Json, Json]:
         for item in functions
     ]
     rest = {key: value for key, value in body.items() if key not in {"tools", "tool_choice"}}
-    rest["messages"] = _written(body["messages"])
+    rest["messages"] = written(body["messages"])
     told = instructed(rest, "\n".join([_TOOLS, *listed]))
     return told, {"title": "answer_or_call", "anyOf": [*answers, *calls], "$defs": shared}
 
@@ -101,20 +101,29 @@ def _call_shape(function: Json) -> Json:
     }
 
 
-def _written(messages: Sequence[Json]) -> list[Json]:
-    """The messages with calls and results as text; neighbours of one role are one message."""
-    written: list[Json] = []
+def has_results(body: Json) -> bool:
+    """Whether a request holds what tools returned."""
+    return any(message["role"] == "tool" for message in body["messages"])
+
+
+def written(messages: Sequence[Json], *, calls: bool = True) -> list[Json]:
+    """The messages with calls and results as text; neighbours of one role are one message.
+
+    Without `calls` only results: a model that can call no more would write what it has written.
+    """
+    texts: list[Json] = []
     names: dict[str, str] = {}
     for message in messages:
         role, text = message["role"], message.get("content") or ""
         for call in message.get("tool_calls", ()):
             name, arguments = call["function"]["name"], json.loads(call["function"]["arguments"])
             names[call["id"]] = name
-            text += json_of({"tool": name, "arguments": arguments})
+            text += json_of({"tool": name, "arguments": arguments}) if calls else ""
         if role == "tool":
             role, name = "user", names.get(message["tool_call_id"], "The tool")
             text = f"{name} returned: {text}"
-        if written and written[-1]["role"] == role:
-            text = f"{written.pop()['content']}\n\n{text}"
-        written.append({"role": role, "content": text})
-    return written
+        if texts and texts[-1]["role"] == role:
+            text = f"{texts.pop()['content']}\n\n{text}"
+        if text or role != "assistant":
+            texts.append({"role": role, "content": text})
+    return texts
