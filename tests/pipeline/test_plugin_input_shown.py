@@ -17,7 +17,7 @@ RULE = "From now on, never restart db-01."
 def shown(request: LlmRequest) -> object:
     """The current input in the memory of a request."""
     [memory, *_] = request.contents[0].parts or []
-    return read_tagged(memory.text or "")["current_input"]
+    return read_tagged(memory.text or "").get("current_input")
 
 
 def agent(name: str, says: str, **options: str) -> tuple[ScriptedLlm, LlmAgent]:

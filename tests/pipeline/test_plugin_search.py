@@ -36,7 +36,7 @@ async def test_an_agent_finds_what_was_said_in_another_session() -> None:
     desk = Desk(LlmAgent(name="desk", model=llm))
     await desk.ask("The gate code is 4711.", key=KEY._replace(session="before"))
     assert await desk.ask("Look it up.") == "It is 4711."
-    assert offered(llm.requests[0]) == [SEARCH]
+    assert [offered(request) for request in llm.requests] == [[], [SEARCH], [SEARCH]]
     assert "The gate code is 4711." in whole(llm.requests[-1])
     [turn] = await desk.evidence()
     assert [result.name for result in turn.tool_results] == [SEARCH]
@@ -45,11 +45,12 @@ async def test_an_agent_finds_what_was_said_in_another_session() -> None:
 
 async def test_a_search_that_is_repeated_is_answered_without_one_and_then_not_offered() -> None:
     again = call(SEARCH, query="gate code")
-    llm = ScriptedLlm().on("generator", again, again, "I do not know.", "Hello.")
+    llm = ScriptedLlm().on("generator", "Noted.", again, again, "I do not know.", "Hello.")
     desk = Desk(LlmAgent(name="desk", model=llm))
+    await desk.ask("The gate code is 4711.", key=KEY._replace(session="before"))
     await desk.ask("Look up the gate code.")
     assert "already asked" in whole(llm.requests[-1])
-    assert [offered(request) for request in llm.requests] == [[SEARCH], [SEARCH], []]
+    assert [offered(request) for request in llm.requests] == [[], [SEARCH], [SEARCH], []]
     await desk.ask("Hello.")
     assert offered(llm.requests[-1]) == [SEARCH]
 

@@ -74,8 +74,10 @@ async def test_a_turn_is_shown_as_it_was_said(
     http: httpx.AsyncClient, pages: Page, scripted: ScriptedLlm
 ) -> None:
     search = call("search_evidence", query="x" * 2_000)
-    scripted.on("generator", search, {"final_answer": "All right."})
-    scripted.on("compressor", {"rule_changes": [{"sentence": 1, "kind": "restriction"}]})
+    answer = {"final_answer": "All right."}
+    scripted.on("generator", answer, search, answer)
+    scripted.on("compressor", {}, {"rule_changes": [{"sentence": 1, "kind": "restriction"}]})
+    await http.post("/v1/sessions/before/turns", json={"input": "The disk is full."})
     body = {"input": RULE, "attachments": [{"text": "Deploys are banned.", "source": "mail"}]}
     await http.post(f"{BASE}/turns", json=body)
     [[turn]] = await pages()

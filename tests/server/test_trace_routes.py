@@ -232,17 +232,18 @@ async def test_requests_of_an_app_with_the_plugin_are_kept_as_its_model_got_them
         del callback_context
         llm_request.append_instructions(["Be brief."])
 
-    model = ScriptedLlm().on("generator", call("search_evidence", query="disk"), "It is full.")
+    model = ScriptedLlm().on("generator", "Noted.", call("search_evidence", query="disk"), "Full.")
     helper = LlmAgent(
         name="helper", model=model, instruction="You help.", before_model_callback=tidy
     )
     desk = Desk(helper, over=app.state.acc_ace.container)
+    await desk.ask("The disk is full.")
     await desk.ask("How is the disk?")
     query = {"app": DESK_KEY.app, "user": DESK_KEY.user}
-    found = await http.get(f"/v1/sessions/{DESK_KEY.session}/turns/1/requests", params=query)
+    found = await http.get(f"/v1/sessions/{DESK_KEY.session}/turns/2/requests", params=query)
     calls = [each for each in found.json()["calls"] if each["stage"] == "generator"]
     assert [each["agent"] for each in calls] == ["helper", "helper"]
-    for kept, sent in zip(calls, model.requests, strict=True):
+    for kept, sent in zip(calls, model.requests[1:], strict=True):
         whole = shown(kept, without=("tools", "schema", "history", "tool_results"))
         assert whole in squeezed(prompt_text(sent)) or "function" in whole
         assert "Be brief." in "".join(part["text"] for part in kept["parts"])

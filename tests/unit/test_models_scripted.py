@@ -54,8 +54,7 @@ async def test_the_default_compressor_leaves_rules_and_goal_to_code() -> None:
         }
     )
     reply = json.loads(await answer(ScriptedLlm(), asked("compressor", text)))
-    assert reply.keys().isdisjoint({"constraints", "goal_orientation"})
-    assert reply["episodic_trace"] == "hello"
+    assert reply == {}
 
 
 async def test_default_qualifier_passes_every_candidate() -> None:

@@ -195,7 +195,7 @@ class SearchEvidence(FunctionTool):
             stored = _stored_id(name, record, searches)
             artifacts, following = await self._read(key, stored, _number(start), limit)
         # Small models fill in an id where they have none.
-        if by_words := not artifacts:
+        if by_words := not artifacts and bool(query.strip() or not artifact_id):
             limit = self._limits.artifact_tokens
             recalled = await self._recall(key, query)
             artifacts = [candidate.artifact for candidate in recalled.candidates]

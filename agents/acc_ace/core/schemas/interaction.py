@@ -186,11 +186,14 @@ def unmarked(value: object) -> object:
 
 def sentence_number(value: object) -> int | None:
     """A sentence's number, also where it was written as '⟦2⟧' or 'sentence 2'."""
-    match = re.fullmatch(_NUMBER, str(value), re.IGNORECASE)
+    text = str(value)
+    match = re.fullmatch(_NUMBER, text, re.IGNORECASE) if len(text) <= _LONGEST else None
     return int(match[1]) if match else None
 
 
 _NUMBER: Final = r"[^\w-]*(?:sentence|number|no|s|文)?[^\w-]*(\d{1,5})(?:\.0)?\W*"
+_LONGEST: Final = 40
+"""Characters of a number with all that models write around it."""
 _MARKS: Final = re.compile(r"⟦\d*⟧")
 
 

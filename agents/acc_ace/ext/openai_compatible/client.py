@@ -123,7 +123,7 @@ class OpenAICompatibleLlm(BaseLlm):
                 body, schema = _with_tools(body, schema, await self._tool_form(client))
             elif has_results(body) and await self._tool_form(client) == "written":
                 # Its template may know no tools, and the model then says nothing.
-                body = {**body, "messages": written(body["messages"], calls=False)}
+                body = {**body, "messages": in_words(body["messages"], calls=False)}
             async with aclosing(self._completion(client, body, schema)) as chunks:
                 async for chunk in chunks:
                     for partial in reply.add(chunk):

@@ -46,7 +46,7 @@ def with_written_tools(body: Json, schema: Json | None) -> tuple[Json, Json]:
         for item in functions
     ]
     rest = {key: value for key, value in body.items() if key not in {"tools", "tool_choice"}}
-    rest["messages"] = written(body["messages"])
+    rest["messages"] = in_words(body["messages"])
     told = instructed(rest, "\n".join([_TOOLS, *listed]))
     return told, {"title": "answer_or_call", "anyOf": [*answers, *calls], "$defs": shared}
 
@@ -106,7 +106,7 @@ def has_results(body: Json) -> bool:
     return any(message["role"] == "tool" for message in body["messages"])
 
 
-def written(messages: Sequence[Json], *, calls: bool = True) -> list[Json]:
+def in_words(messages: Sequence[Json], *, calls: bool = True) -> list[Json]:
     """The messages with calls and results as text; neighbours of one role are one message.
 
     Without `calls` only results: a model that can call no more would write what it has written.
