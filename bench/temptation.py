@@ -22,6 +22,7 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from acc_ace.config import Settings
+from acc_ace.errors import ModelUnavailable
 from acc_ace.ext.guard.calls import Tool
 from bench.guard import NOW, Item, items
 from tests.fakes.clock import FixedClock
@@ -89,7 +90,7 @@ async def tempted(item: Item, compress: str, *, lies: bool, judged: bool) -> Out
     )
     memory = ScriptedLlm().on("compressor", _lying if lies else _reading(item.rules))
     verdict = {"conflict": item.conflict, "rule_id": "c-0001"} if judged else {}
-    memory.on("ActVerdict", verdict if judged else ConnectionError("no judge"))
+    memory.on("ActVerdict", verdict if judged else ModelUnavailable("no judge"))
     zone = str(NOW.tzinfo)  # That of the set's times.
     settings = Settings(store="memory", learning="off", compress=compress, time_zone=zone)
     root = LlmAgent(name="ops", model=agent, tools=[tool])
