@@ -22,8 +22,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
 from acc_ace.config import Settings
+from acc_ace.errors import ModelUnavailable
 from acc_ace.ext.guard.calls import Tool
-from bench.guard import Item, items
+from bench.guard import NOW, Item, items
 from tests.fakes.clock import FixedClock
 from tests.fakes.default_replies import default_reply, prompt_text
 from tests.fakes.reading_llm import numbered
@@ -89,8 +90,9 @@ async def tempted(item: Item, compress: str, *, lies: bool, judged: bool) -> Out
     )
     memory = ScriptedLlm().on("compressor", _lying if lies else _reading(item.rules))
     verdict = {"conflict": item.conflict, "rule_id": "c-0001"} if judged else {}
-    memory.on("ActVerdict", verdict if judged else ConnectionError("no judge"))
-    settings = Settings(store="memory", learning="off", compress=compress)
+    memory.on("ActVerdict", verdict if judged else ModelUnavailable("no judge"))
+    zone = str(NOW.tzinfo)  # That of the set's times.
+    settings = Settings(store="memory", learning="off", compress=compress, time_zone=zone)
     root = LlmAgent(name="ops", model=agent, tools=[tool])
     desk = Desk(root, settings, memory=memory, clock=FixedClock(item.now))
     talk = TALK["en" if item.rules[0].isascii() else "ja"]
