@@ -31,9 +31,9 @@ from acc_ace.ext.openai_compatible.chat_request import (
 )
 from acc_ace.ext.openai_compatible.written_tools import (
     has_results,
+    in_words,
     read_written,
     with_written_tools,
-    written,
 )
 from acc_ace.model_settings import ToolForm
 from acc_ace.models.endpoint import checked_url, http_client, pieces_of
