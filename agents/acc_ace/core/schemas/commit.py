@@ -105,10 +105,11 @@ class RuleChange(ReplyValue):
         """The quote from where models write it; what names no rule and no kind is a new one."""
         if not isinstance(value, dict):
             return value
-        quote = value.get("quote") or value.get("sentence") or value.get("text") or ""
-        number = sentence_number(value.get("sentence") or quote)
-        quote = quote if sentence_number(quote) is None else ""
-        if not (number or quote):
+        named, quote = value.get("sentence"), value.get("quote") or ""
+        # Digits alone may be the user's own words; a mark is ours.
+        number = sentence_number(named or (quote if "⟦" in str(quote) else None))
+        quote = quote or ("" if number else named or value.get("text") or "")
+        if number == 0 or not (number or quote):
             raise ValueError("give the number of the `sentence`")
         kind = value.get("kind") or (None if value.get("rule_id") else ChangeKind.ADD)
         kinds = {"kind": kind} if kind else {}

@@ -297,8 +297,7 @@ class _Reader:
 
     def _entry(self, entry: type[ReplyValue], item: object) -> ReplyValue | None:
         hints = entry.hints
-        bare = {str: hints.bare, int: hints.number}.get(type(item))
-        item = {bare: item} if bare else item
+        item = _bare_entry(hints, item)
         if isinstance(item, dict) and len(item) == 1:
             [inner] = item.values()
             item = inner if isinstance(inner, dict) else item
@@ -347,12 +346,19 @@ def _listed(entry: type[ReplyValue], value: object) -> Sequence[object]:
     if not isinstance(value, dict) or _knows(entry, value) or not hints.key:
         return [value]
     is_numbered = hints.number and all(name.strip("⟦⟧[] ").isdecimal() for name in value)
-    key, bare = hints.number if is_numbered else hints.key, hints.bare
+    key = hints.number if is_numbered else hints.key
     return [
-        {key: name, **(item if isinstance(item, dict) else {bare: item})}
+        {key: name, **(each if isinstance(each := _bare_entry(hints, item), dict) else {})}
         for name, items in value.items()
         for item in (items if isinstance(items, list) else [items])
     ]
+
+
+def _bare_entry(hints: ReplyHints, item: object) -> object:
+    """An entry that was written as a text or as a number, as an object."""
+    is_number = isinstance(item, int) or (isinstance(item, str) and item.strip().isdecimal())
+    name = hints.number if is_number and hints.number else hints.bare
+    return {name: item} if name and isinstance(item, str | int) else item
 
 
 def _plain(kind: object, value: object, meanings: Mapping[str, object]) -> object:
