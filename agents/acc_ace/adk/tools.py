@@ -142,10 +142,8 @@ class SearchEvidence(FunctionTool):
         """`record_of` finds the turn that a call belongs to."""
         super().__init__(self.search_evidence)
         self._artifacts, self._record_of = container.artifacts, record_of
-        self._limits, self._is_small = (
-            container.settings.limits,
-            is_small(container.settings.generator),
-        )
+        self._limits = container.settings.limits
+        self._is_small = is_small(container.settings.generator)
         self._now, self._zone = container.local_now, container.settings.zone
         self._searches: OrderedDict[str, Searches] = OrderedDict()
 

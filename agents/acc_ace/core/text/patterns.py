@@ -49,7 +49,8 @@ SHORT_TEXT: Final = 2_000
 """Characters of most sentences, exchanges and quotations."""
 SHORT_KEPT: Final = 1_024
 LONG_KEPT: Final = 16
-"""Cached longer texts; one may have 100,000 characters."""
+LONGEST_KEPT: Final = 100_000
+"""Characters of a text that is worth its place in memory."""
 
 _More = TypeVarTuple("_More")
 _Found = TypeVar("_Found")
@@ -66,6 +67,8 @@ def remembered(analyse: Callable[[str, *_More], _Found]) -> Callable[[str, *_Mor
 
     @wraps(analyse)
     def lookup(text: str, *more: *_More) -> _Found:
+        if len(text) > LONGEST_KEPT:
+            return analyse(text, *more)
         return (short if len(text) <= SHORT_TEXT else long)(text, *more)
 
     return lookup
