@@ -69,6 +69,14 @@ async def test_replies_over_the_wire_are_treated_alike(
     assert await report_of(role, _sampled(_holding(role)), wire, retries=True) == {}
 
 
+@pytest.mark.soak
+@pytest.mark.parametrize("role", DRIVERS)
+async def test_all_replies_over_the_wire_are_treated_alike(
+    role: str, wire: Callable[[], OverHttp]
+) -> None:
+    assert await report_of(role, _holding(role), wire, retries=True) == {}
+
+
 @pytest.mark.parametrize("role", _agreeing())
 async def test_what_a_schema_requires_is_what_the_parser_misses(
     role: str, gemini: FakeGemini, wire: Callable[[], OverHttp]

@@ -45,12 +45,10 @@ def one_of(words: Iterable[str]) -> str:
     return "(?:" + "|".join(map(re.escape, longest_first)) + ")"
 
 
-SHORT_TEXT: Final = 2_000
-"""Characters of most sentences, exchanges and quotations."""
+SHORT_TEXT: Final = 2_000  # Characters of most sentences, exchanges and quotations.
 SHORT_KEPT: Final = 1_024
 LONG_KEPT: Final = 16
-LONGEST_KEPT: Final = 100_000
-"""Characters of a text that is worth its place in memory."""
+LONGEST_KEPT: Final = 100_000  # Characters; what is longer is analysed each time.
 
 _More = TypeVarTuple("_More")
 _Found = TypeVar("_Found")
@@ -67,8 +65,7 @@ def remembered(analyse: Callable[[str, *_More], _Found]) -> Callable[[str, *_Mor
 
     @wraps(analyse)
     def lookup(text: str, *more: *_More) -> _Found:
-        if len(text) > LONGEST_KEPT:
-            return analyse(text, *more)
-        return (short if len(text) <= SHORT_TEXT else long)(text, *more)
+        look = short if len(text) <= SHORT_TEXT else long if len(text) <= LONGEST_KEPT else analyse
+        return look(text, *more)
 
     return lookup
