@@ -62,6 +62,7 @@ class SharedWorld(World):
         self.dead |= {a.word: "of a turn that found the session busy" for a in acts if a.word}
         for act in orders[0]:
             self._took_place(self.sessions.setdefault(reported.key, Told(reported.key)), act)
+        await self._others_forget(reported.key.tenant)
         await self._check_shown(reported.key, orders[0])
 
     def _other_process(self) -> Conversation:

@@ -12,6 +12,7 @@ from acc_ace.conversation import APP_NAME, Conversation
 from acc_ace.errors import AccAceError, NotFoundError
 from config import ROLES, Settings
 from schemas.base import SessionKey, Tenant
+from schemas.commit import CommitKind
 from schemas.report import Answer
 from tests.fakes.clock import FixedClock
 from tests.fakes.residue import residue
@@ -194,6 +195,14 @@ class World(Promises):
             lambda: self.conversation.forget_session(reported.key, keep_notes=keep), fault
         )
         self._forget(reported, keep=keep)
+        await self._others_forget(reported.key.tenant)
+
+    async def _others_forget(self, tenant: Tenant) -> None:
+        """Know of the versions in which other sessions forget what rests on one that is deleted."""
+        for other in self.sessions.values():
+            head = await self._head(other) if other.key.tenant == tenant else None
+            if head and head.kind is CommitKind.ERASE and head.state.version == other.head + 1:
+                other.goes_on(head, replace(other.now, before=other.head))
 
     def _forget(self, reported: Told, *, keep: bool) -> None:
         for word in reported.words:
