@@ -113,13 +113,16 @@ class OverHttp:
     ) -> None:
         self._gemini, self._build, self._most = gemini, build, most
         self.asked = 0
+        self.built: list[BaseLlm] = []
+        """The clients so far; whoever makes the wire closes them."""
         self._replies: list[Raw] = []
 
     def model(self, role: Role, *replies: Raw) -> BaseLlm:
         """The product's own client of the role."""
         self.asked, self._replies = 0, list(replies)
         self._gemini.script(len(self._gemini.requests), *[self._next] * self._most)
-        return self._build(role)
+        self.built.append(self._build(role))
+        return self.built[-1]
 
     def _next(self, received: Received) -> HttpReply:
         if received.counts:

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 from google.adk.models.base_llm import BaseLlm
 
 from acc_ace import Settings, build_model
+from acc_ace.models.factory import close_models
 from config import Role
 from tests.contract.replies import DRIVERS, FOLDER, OverHttp, Row, report_of, rows_of
 from tests.contract.test_replies import KNOWN
@@ -38,8 +39,16 @@ def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGemini]:
 
 
 @pytest.fixture
-def wire(gemini: FakeGemini) -> Callable[[], OverHttp]:
-    return lambda: OverHttp(gemini, _client)
+async def wire(gemini: FakeGemini) -> AsyncIterator[Callable[[], OverHttp]]:
+    wires: list[OverHttp] = []
+
+    def another() -> OverHttp:
+        wires.append(OverHttp(gemini, _client))
+        return wires[-1]
+
+    yield another
+    for each in wires:
+        await close_models(each.built)
 
 
 def _client(role: Role) -> BaseLlm:
