@@ -4,6 +4,7 @@
 no store.
 """
 
+import sys
 from typing import TYPE_CHECKING
 
 from acc_ace.server import main as _server
@@ -25,4 +26,4 @@ def __getattr__(name: str) -> object:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

@@ -40,7 +40,7 @@ PINS: Final = {
     "language tables": Pin(461, 250),
     "deep tests": Pin(57, 60),
     "code lines": Pin(46_014, 42_500),
-    "code lines of the core": Pin(26_395, 23_500),
+    "code lines of the core": Pin(26_393, 23_500),
     "modules that the plugin loads": Pin(135, 150),
     "class names defined twice": Pin(0, 0),
     "participles as names": Pin(924, 500),

@@ -99,6 +99,21 @@ def test_address_of_another_machine_ends_with_two_and_one_clear_line(tmp_path: P
     assert len(ended.stderr.strip().splitlines()) == 1
 
 
+def test_arguments_of_the_server_are_refused_with_the_settings_that_hold(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "main.py", "--port", "9000"],
+        cwd=ROOT,
+        env=environment(tmp_path / "data"),
+        capture_output=True,
+        text=True,
+        timeout=WAIT_S,
+        check=False,
+    )
+    assert ended.returncode == 2
+    assert "'--port'" in ended.stderr
+    assert "ACC_ACE_PORT" in ended.stderr
+
+
 @needs("embedded")
 def test_sigterm_lets_the_running_turn_finish_and_refuses_new_ones(
     tmp_path: Path, gemini: FakeGemini

@@ -5,10 +5,11 @@ no store.
 """
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from acc_ace.config import ROLES, settings
-from acc_ace.errors import AccAceError
+from acc_ace.errors import AccAceError, ConfigError
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -24,9 +25,11 @@ def __getattr__(name: str) -> object:
     return made
 
 
-def main() -> int:
-    """Serve until a signal; returns the exit code: 2 when a setting is wrong."""
+def main(arguments: Sequence[str] = ()) -> int:
+    """Serve until a signal; returns the exit code: 2 for a wrong setting or any argument."""
     try:
+        if arguments:
+            raise ConfigError(f"unknown {arguments[0]!r}: set ACC_ACE_HOST or ACC_ACE_PORT instead")
         _serve()
     except AccAceError as error:
         sys.stderr.write(f"error ({error.code}): {error}\n")
@@ -57,4 +60,4 @@ def _serve() -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(main(sys.argv[1:]))

@@ -181,3 +181,13 @@ async def test_where_nothing_is_found_no_more_is_said_than_that(question: str, a
     desk = Conversation(build_container(Settings(store="memory")))
     lines = (await desk.turn(key("new"), question)).answer.splitlines()
     assert lines[:2] == [NOTHING[answer], NO_REASON[answer]]
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [("ok thanks", "You are welcome."), ("了解です、ありがとう。", "どういたしまして。")],
+)
+async def test_thanks_are_answered_and_not_noted(
+    harbour: Conversation, said: str, answer: str
+) -> None:
+    assert (await harbour.turn(key(language_of(said)), said)).answer == answer

@@ -89,13 +89,13 @@ _PRAISE = re.compile(
     re.IGNORECASE,
 )
 _GREETING = re.compile(
-    r"^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks?(?: you| a lot| so much)?|thx"
-    r"|cheers|bye|good night|see you|ok(?:ay)?|sure|great|cool|got it|understood|alright|nice"
-    r"|おはよう(?:ございます)?|こんにちは|こんばんは|お疲れ様です|お疲れさまです|ありがとう(?:ございます|ございました)?"
-    r"|了解(?:です|しました)?|承知(?:しました|いたしました)|わかりました|はい|なるほど)"
-    r"(?:[,、\s!！.。]+(?:there|all|everyone|team|again|for (?:that|now|your help)|so much|皆さん"
-    r"|みなさん|よろしくお願いします|よろしくお願いいたします|助かります))*[\s!！.。〜～]*$",
-    re.IGNORECASE,
+    r"(?i)^\W*(?:hi|hello|hey|good (?:morning|afternoon|evening)|thanks?(?: you| a lot| so much)?"
+    r"|thx|cheers|bye|good night|see you|ok(?:ay)?|sure|great|cool|got it|understood|alright|nice"
+    r"|おはよう(?:ございます)?|こんにちは|こんばんは|お疲れ(?:様|さま)です|了解(?:です|しました)?"
+    r"|ありがとう(?:ございま(?:す|した))?|承知(?:いた)?しました|わかりました|はい|なるほど)"
+    r"(?:[,、\s!！.。]+(?:there|all|everyone|team|again|for (?:that|now|your help)|so much"
+    r"|thank(?:s| you)|皆さん|みなさん|よろしくお願い(?:いた)?します|助かります"
+    r"|ありがとう(?:ございま(?:す|した))?))*[\s!！.。〜～]*$"
 )
 _ITEM = re.compile(r"(?:^|\s)(?:[1-9][.)．、](?!\d)|[①-⑨])")
 _LIST_TOKENS = 90
