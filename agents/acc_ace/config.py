@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dotenv import dotenv_values
 from pydantic import Field, SecretStr, ValidationError, field_validator
-from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+from pydantic_settings import NoDecode, SettingsConfigDict
 
 from acc_ace.core.schemas.limits import BackgroundLimits, Limits, RecallWeights
 from acc_ace.errors import ConfigError
@@ -27,6 +27,7 @@ from acc_ace.model_settings import (
     GeneratorSettings,
     GuardMode,
     GuardModelSettings,
+    NamedSettings,
     Role,
     ToolForm,
 )
@@ -68,7 +69,7 @@ def _agents_of_a_clone() -> Path | None:
 _TOOLS = ("tools", "acting_tools", "read_only_tools")
 
 
-class Settings(BaseSettings):
+class Settings(NamedSettings):
     """All settings of the product."""
 
     model_config = SettingsConfigDict(

@@ -1,9 +1,12 @@
 """Settings of the models: how each agent calls its own, and the embedder."""
 
 import re
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings
+
+from acc_ace.errors import ConfigError
 
 Role = Literal["qualifier", "compressor", "generator", "reflector", "curator", "guard"]
 
@@ -29,6 +32,19 @@ ROLES: tuple[Role, ...] = ("qualifier", "compressor", "generator", "reflector", 
 """The agents of every turn; the guard's model is optional."""
 
 GuardMode = Literal["off", "confirm", "block"]
+
+
+class NamedSettings(BaseSettings):
+    """Settings that refuse an argument which names none; a variable that names none is ignored."""
+
+    if not TYPE_CHECKING:  # A type checker keeps the parameters that the fields make.
+
+        def __init__(self, **values: object) -> None:
+            """Raises ConfigError for a name, ValidationError for a value."""
+            for name in values.keys() - type(self).model_fields.keys():
+                if not name.startswith("_"):  # These are pydantic's own.
+                    raise ConfigError(f"no setting is called {name!r}; .env.example has them all")
+            super().__init__(**values)
 
 
 class AgentSettings(BaseModel):

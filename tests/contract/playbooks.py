@@ -62,7 +62,9 @@ async def merge(
 ) -> StoredPlaybook:
     """Merge bullets into one."""
     before = (await stores.playbooks.load(scope)).playbook
-    after = before.merge_bullets(survivor, sources, at=START)
+    draft = before.draft()
+    draft.merge(survivor, sources, content=None, section=None, at=START)
+    after = before.with_draft(draft)
     left = [record("MERGE", before=before.get(source), merged_into=survivor) for source in sources]
     whole = record("MERGE", before=before.get(survivor), after=after.get(survivor))
     return await commit(stores, after, *left, whole, scope=scope)

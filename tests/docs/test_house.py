@@ -27,7 +27,7 @@ class Pin(NamedTuple):
 
 PINS: Final = {
     "closure of plugin, modules": Pin(120, 120),
-    "closure of plugin, lines": Pin(21_098, 24_000),
+    "closure of plugin, lines": Pin(21_097, 24_000),
     "closure of controller, modules": Pin(123, 120),
     "closure of controller, lines": Pin(22_419, 24_000),
     "closure of commit_gate, modules": Pin(21, 25),
@@ -39,8 +39,8 @@ PINS: Final = {
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(461, 250),
     "deep tests": Pin(57, 60),
-    "code lines": Pin(46_014, 42_500),
-    "code lines of the core": Pin(26_393, 23_500),
+    "code lines": Pin(46_009, 42_500),
+    "code lines of the core": Pin(26_388, 23_500),
     "modules that the plugin loads": Pin(135, 150),
     "class names defined twice": Pin(0, 0),
     "participles as names": Pin(924, 500),

@@ -293,7 +293,12 @@ def test_merging_adds_counters_to_the_survivor_and_the_sources_leave() -> None:
     for bullet_id, tag in (("b-00001", "helpful"), ("b-00002", "helpful"), ("b-00003", "harmful")):
         playbook = playbook.apply_tags([BulletTag.model_validate({"id": bullet_id, "tag": tag})])
 
-    merged = playbook.merge_bullets("b-00002", ["B-00003", "[b-00001]", "b-00003"], at=AT)
+    operation = DeltaOperation(
+        type=DeltaType.MERGE,
+        bullet_id="b-00002",
+        source_ids=["B-00003", "[b-00001]", "b-00003"],
+    )
+    merged = playbook.apply_delta(DeltaBatch(operations=[operation]), at=AT).playbook
 
     survivor = merged.bullets[0]
     assert [bullet.id for bullet in merged.bullets] == ["b-00002"]
@@ -323,8 +328,6 @@ def test_a_merge_that_cannot_be_changes_nothing(
 
     assert applied.results[0].reason == reason
     assert applied.playbook == playbook
-    with pytest.raises(PlaybookError, match=reason):
-        playbook.merge_bullets(survivor, sources, content=content)
 
 
 @pytest.mark.parametrize(

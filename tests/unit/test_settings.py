@@ -55,3 +55,9 @@ def test_two_users_never_share_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ConfigError, match="alice and bob have the same token") as refused:
         load_settings()
     assert "secret" not in str(refused.value)
+
+
+def test_an_argument_that_names_no_setting_is_refused_by_name() -> None:
+    names: dict[str, object] = {"store": "memory", "gaurd": "block"}
+    with pytest.raises(ConfigError, match=r"no setting is called 'gaurd'"):
+        Settings(**names)  # type: ignore[arg-type]

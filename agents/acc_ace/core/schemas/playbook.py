@@ -148,23 +148,6 @@ class Playbook(StoredValue):
         draft.remove(bullet_id)
         return self.with_draft(draft)
 
-    def merge_bullets(
-        self,
-        bullet_id: str,
-        source_ids: Iterable[str],
-        *,
-        content: str | None = None,
-        section: str | None = None,
-        at: datetime = EPOCH,
-    ) -> Self:
-        """Merge bullets into one: counters are added, the sources are removed.
-
-        Raises PlaybookError 'unknown_id', 'no_sources', 'merge_with_itself' or 'empty'.
-        """
-        draft = self.draft()
-        draft.merge(bullet_id, source_ids, content=content, section=section, at=at)
-        return self.with_draft(draft)
-
     def pin_bullet(self, bullet_id: str, *, pinned: bool = True) -> Self:
         """Pin or unpin a bullet; raises PlaybookError 'unknown_id'."""
         draft = self.draft()
