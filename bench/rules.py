@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 from acc_ace.core.gates.commands import parse_command
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import Attachment
+from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.similarity import normalised
 from bench.rules_columns import (
@@ -47,6 +48,8 @@ _PERMITS = re.compile(
 )
 _SESSION = re.compile(r"session_\d+")
 _PASTED = 300
+_RETAINING: Final = ("perfect", "none")
+"""Columns by which the instructions of the public sets are counted."""
 
 GOALS: Final[dict[str, tuple[str, ...]]] = {
     "rules lifted or altered without a consent that names them": ("0", "0", "0", "0"),
@@ -87,10 +90,10 @@ GOALS: Final[dict[str, tuple[str, ...]]] = {
     "paste of 300: of it neither in force nor said": ("0", "0", "-", "-"),
     "instruction retention: in force at once": (">= 95 %", "-", "-", ">= 55 %"),
     "instruction retention: missed": ("<= 1 %", "-", "-", "<= 10 %"),
-    "  of MultiChallenge, in force (any of its first message)": ("-", "-", "-", "report"),
-    "  of MultiChallenge, missed": ("-", "-", "-", "report"),
-    "  preferences (BEAM), in force": ("-", "-", "-", "report"),
-    "  preferences (BEAM), missed": ("-", "-", "-", "report"),
+    "  of MultiChallenge, in force (any of its first message)": ("report", "-", "-", "report"),
+    "  of MultiChallenge, missed": ("report", "-", "-", "report"),
+    "  preferences (BEAM), in force": ("report", "-", "-", "report"),
+    "  preferences (BEAM), missed": ("report", "-", "-", "report"),
     "chats: rules that must hold at the end": ("report",) * 4,
     "chats: rules that must be lifted at the end": ("report",) * 4,
     "chats: words that must never be in force, and are": ("0", "0", "-", "-"),
@@ -557,7 +560,7 @@ def count_beam(bench: Bench, chats: Sequence[Row]) -> None:
                 row = {"id": f"{chat['chat']}#{at}", "lang": "en", "text": spoken["text"]}
                 turn = bench.turn(row, state_of(STANDING["en"]), Said(spoken["text"]))
                 bench.needless("needless lines, BEAM users", row, turn)
-        if bench.column.name == "none":
+        if bench.column.name in _RETAINING:
             _instructions(bench, chat, probes)
 
 
@@ -570,7 +573,11 @@ def _instructions(bench: Bench, chat: Row, probes: Sequence[tuple[str, Row]]) ->
         if words in seen or not spoken:
             continue
         seen.add(words)
-        turns = [take(state_of(STANDING["en"]), Said(text), bench.column) for text in spoken]
+        messages = [
+            Said(text, binds=tuple(each for each in _sentences(text) if covers(each, words)))
+            for text in spoken
+        ]
+        turns = [take(state_of(STANDING["en"]), said, bench.column) for said in messages]
         row = {"id": f"{chat['chat']}", "lang": "en", "text": words}
         turn = next((each for each in turns if each.holds(words)), turns[0])
         missed = all(each.silent([words]) for each in turns)
@@ -596,12 +603,31 @@ def count_multichallenge(bench: Bench, conversations: Sequence[Row]) -> None:
             row = {"id": f"{each['QUESTION_ID']}#{number}", "lang": "en", "text": text}
             turn = bench.turn(row, state_of(STANDING["en"]), Said(text))
             bench.needless("needless lines, MultiChallenge users", row, turn)
-        if bench.column.name == "none":
+        if bench.column.name in _RETAINING:
             row = {"id": each["QUESTION_ID"], "lang": "en", "text": spoken[0]}
-            turn = bench.turn(row, state_of(STANDING["en"]), Said(spoken[0]))
+            named = _most_alike(spoken[0], each["TARGET_QUESTION"])
+            turn = bench.turn(row, state_of(STANDING["en"]), Said(spoken[0], binds=(named,)))
             missed = not turn.result.notes
             for of in ("instruction retention: ", "  of MultiChallenge, "):
                 _retention(bench, of, row, turn, is_in=bool(turn.added), missed=missed)
+
+
+def _sentences(text: str) -> list[str]:
+    return [each.text for each in own_words(text).sentences]
+
+
+def _most_alike(text: str, label: str) -> str:
+    """The sentence of a message that is most like the label of its instruction, in letters.
+
+    MultiChallenge labels an instruction by a question about the answer, not by its sentence.
+    """
+    wanted = _threes(label)
+    return max(_sentences(text), key=lambda each: len(_threes(each) & wanted))
+
+
+def _threes(text: str) -> set[str]:
+    plain = normalised(text)
+    return {plain[at : at + 3] for at in range(len(plain) - 2)}
 
 
 def count_locomo(bench: Bench, samples: Sequence[Row]) -> None:

@@ -1,6 +1,7 @@
 """What rules do at tools: shown with the rule, corrected by a person, and nowhere else."""
 
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import quote
 
@@ -23,6 +24,7 @@ from tests.server.asgi import client
 
 STOPS = "I will stop `refund` when `amount` > 20 EUR."
 TILL = "/v1/sessions/till"
+REFUND = "tests.fakes.confirmed_tool:refund"
 
 
 def paying(amount: float = 50) -> ScriptedLlm:
@@ -55,11 +57,17 @@ async def test_nothing_is_said_where_no_call_is_guarded_or_no_tool_is_meant() ->
 @pytest.fixture
 async def http(place: Place) -> AsyncIterator[httpx.AsyncClient]:
     """A server over each database with a tool that pays back."""
+    async with served(place, REFUND) as opened:
+        yield opened
+
+
+@asynccontextmanager
+async def served(place: Place, *tools: str) -> AsyncIterator[httpx.AsyncClient]:
     PAID.clear()
-    tools = ("tests.fakes.confirmed_tool:refund",)
     settings = place.with_settings(learning="off", serve_web_interface=False, tools=tools)
     container = Place(settings, place.directory).open()
-    app = create_app(container, models=dict.fromkeys(ROLES, paying()))
+    llm = paying() if tools else ScriptedLlm()
+    app = create_app(container, models=dict.fromkeys(ROLES, llm))
     async with client(app) as opened:
         yield opened
     await app.state.acc_ace.close()
@@ -110,6 +118,24 @@ async def test_a_check_of_a_tool_that_no_longer_exists_is_said_and_ignored(
     gone, compiled = await shown(http)
     assert gone["text"] == "Ignored while no tool `pay back` is declared: stop"
     assert compiled["text"] == STOPS
+
+
+async def test_a_rule_and_its_checks_outlive_a_tool_that_is_taken_away_and_comes_back(
+    place: Place,
+) -> None:
+    async with served(place, REFUND) as http:
+        rule = await make(http)
+        await correct(http, rule, "amount > 60 EUR")
+        before = await shown(http)
+    async with served(place) as http:
+        [gone] = await shown(http)
+        assert gone["text"] == "Ignored while no tool `refund` is declared: amount > 60 EUR"
+        turn = await http.post(f"{TILL}/turns", json={"input": "Refund A1, 50 euros."})
+        assert turn.status_code == 200, turn.text
+        assert [each["text"] for each in turn.json()["constraints"]] == [RULE]
+    async with served(place, REFUND) as http:
+        assert await shown(http) == before
+        assert (await correct(http, rule, "")).json()["checks"][0]["text"] == STOPS
 
 
 async def test_a_check_that_says_nothing_is_refused_and_an_unknown_rule_is_named(

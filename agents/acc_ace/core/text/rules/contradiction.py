@@ -60,21 +60,20 @@ _PERMISSION = lazy_pattern(
     re.IGNORECASE,
 )
 _LEAD_IN = lazy_pattern(
-    r"[\s\-*•>]*(?:(?:step\s*)?\d+\s*[.):：]?\s*)?"
+    r"(?:^|\b(?:says?|said|wrote)[:：]\s+|[:：]\s+(?=[-*•]))"
+    r"[\s\-*•>\"“]*(?:(?:step\s*)?\d+\s*[.):：]?\s*)?"
     r"(?:(?:then|now|first|next|finally|also|immediately|just|simply)[,\s]+)*([A-Za-z][A-Za-z-]*)(?![\w-])",
     re.IGNORECASE,
 )
-"""Optional lead-in of an order, and its first word."""
-
+"""Lead-in of an order, who says it included, and its first word."""
 
 _SPEAKER = lazy_pattern(r"^\s*(?:user|system|agent)\s*:\s*", re.IGNORECASE)
 """Speaker label of a stored turn."""
-
 _STRUCTURED = lazy_pattern(r"\s*[\[{]")
 _LITERAL = lazy_pattern(r'"((?:[^"\\]|\\.)*)"?')
 """A string in JSON text; the last one may be truncated."""
-
-_LINE_END = lazy_pattern(r"(?<!\\)\\[nrt]")
+_APART = lazy_pattern(r"(?<!\\)\\[nrt]|[「」]| (?:quoted|agent): ")
+"""What sets words apart: a line's end in JSON, quotation marks, the next speaker of a turn."""
 
 
 class Contradiction(NamedTuple):
@@ -90,8 +89,8 @@ def contradiction(text: str, pins: Sequence[ConstraintPin]) -> Contradiction | N
     A contradiction is on the same topic and either states its end or an exception, or orders or
     permits with the opposite polarity; or it would end the constraint if the user said it.
     Reports of events do not contradict, nor does the end of something that only shares a
-    constraint's condition ("the pump was lifted during business hours"). In JSON text, even if
-    truncated, each string is checked separately too.
+    constraint's condition ("the pump was lifted during business hours"). Each string of JSON text,
+    even if truncated, and what others say in a quotation is checked separately too.
     """
     rules = [(pin, content_words(pin.text), negated(pin.text)) for pin in pins]
     for sentence in islice(_sentences(text), _MAX_SENTENCES) if rules else ():
@@ -115,8 +114,10 @@ def against(pins: Sequence[ConstraintPin]) -> Callable[[str], bool]:
 
 def _sentences(text: str) -> Iterator[str]:
     yield from split_sentences(text)
+    apart = _APART.sub("\n", text)
+    yield from split_sentences(apart) if apart != text else ()
     for literal in _LITERAL.finditer(text) if _STRUCTURED.match(text) else ():
-        yield from split_sentences(_LINE_END.sub("\n", literal[1]))
+        yield from split_sentences(_APART.sub("\n", literal[1]))
 
 
 def _ended(sentence: str, pins: Sequence[ConstraintPin]) -> str | None:
@@ -153,8 +154,7 @@ def _orders(sentence: str, pin_words: frozenset[str]) -> bool:
     if _PERMISSION.search(plain):
         return True
     # An English order starts with its verb; if the constraint has it too, they share a topic.
-    opening = _LEAD_IN.match(plain)
-    return opening is not None and bool(content_words(opening[1]) & pin_words)
+    return any(content_words(opening[1]) & pin_words for opening in _LEAD_IN.finditer(plain))
 
 
 def flag_contradiction(text: str, pins: Sequence[ConstraintPin]) -> str:
@@ -174,7 +174,6 @@ def screened_input(turn_input: TurnInput, pins: Sequence[ConstraintPin]) -> Turn
         given.model_copy(update={"text": flag_contradiction(given.text, pins)})
         for given in turn_input.attachments
     )
-    text = turn_input.text
-    if not turn_input.authority.may_rule:
-        text = flag_contradiction(text, pins)
+    is_own = turn_input.authority.may_rule
+    text = turn_input.text if is_own else flag_contradiction(turn_input.text, pins)
     return turn_input.model_copy(update={"text": text, "attachments": attached})
