@@ -22,12 +22,7 @@ from acc_ace.core.schemas.artifact import (
     RecallQuery,
 )
 from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import (
-    CcsDiff,
-    CommitKind,
-    CommittedState,
-    JournalEntry,
-)
+from acc_ace.core.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
