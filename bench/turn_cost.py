@@ -146,6 +146,24 @@ async def measure(turns: int, horizon: int) -> Report:
 Cells = dict[str, str | float | int | None]
 
 
+def beyond_of(run: Run) -> Cells:
+    """What a local model has to read of a turn with one call: whose first token waits for no other.
+
+    The first two turns apart: the first has nothing to search, so that its tools are others.
+    """
+    uses = [turn for turn in run.turns if turn.calls == turn.stages["generator"] == 1]
+    later = [turn for turn in run.turns[2:] if turn in uses]
+    quoted, count = sum(turn.quoted for turn in later), len(later) or 1
+    return {
+        "run": run.name,
+        "turns with one call": f"{len(uses)} of {len(run.turns)}",
+        "beyond the last request's prefix": round(
+            (sum(turn.beyond for turn in later) - quoted) / count
+        ),
+        "and of quotations": round(quoted / count),
+    }
+
+
 def means_of(whole: Run, turns: int) -> Cells:
     """One row of the table of means; the rule is looked for in all turns."""
     run = whole.up_to(turns)
@@ -212,6 +230,7 @@ def tables(report: Report, turns: int) -> dict[str, list[Cells]]:
         "equal prefix of consecutive requests": [
             {"stage": stage, "share": round(share, 2)} for stage, share in mine.shared.items()
         ],
+        "tokens of a turn with one call": [beyond_of(run.up_to(turns)) for run in report.runs[:2]],
         "calls of ACC by stage": [dict(sum((t.stages for t in mine.turns), Counter()))],
     }
 

@@ -41,6 +41,7 @@ CACHE_MINIMUM = 1_024
 
 _BLOCK = re.compile(r'<input name="([a-z_]+)">.*?</input>', re.DOTALL)
 _ARTIFACT = re.compile(r'"artifact_id":"([^"]+)"|<artifact id="([^"]+)"')
+_QUOTATIONS = re.compile(r"^- \[[a-z]+:[^\]\n]+\] .*", re.MULTILINE)
 _BULLET = re.compile(r"\[([^\]\s]+)\] helpful=\d")
 _SUMMARIES = ("The following is a conversation history", "Compact the conversation")
 
@@ -61,6 +62,10 @@ class TurnUse:
     """Whether the request for the answer holds the rule of turn 3 word for word."""
     shared: list[tuple[str, float]] = field(default_factory=list)
     """The stage of each request, and which share of it repeats the stage's last one."""
+    beyond: int = 0
+    """Tokens of requests for the answer beyond what repeats the last one of a turn before."""
+    quoted: int = 0
+    """Those of them that are quotations."""
     stages: Counter[str] = field(default_factory=Counter)
     """Calls by stage."""
     parts: Counter[tuple[str, str]] = field(default_factory=Counter)
@@ -126,7 +131,11 @@ class MeteredLlm(BaseLlm):
                 use.parts[role, part] += size
         use.parts[role, "output"] += estimate_tokens(said)
         if role in self.before:
-            prefix = estimate_tokens(wire[: shared_chars(self.before[role], wire)])
+            same = shared_chars(self.before[role], wire)
+            prefix = estimate_tokens(wire[:same])
+            if role == "generator":
+                use.beyond += tokens - prefix
+                use.quoted += sum(map(estimate_tokens, _QUOTATIONS.findall(wire, same)))
             use.cached += prefix if prefix >= CACHE_MINIMUM else 0
             use.shared.append((role, prefix / tokens))
         self.before[role] = wire

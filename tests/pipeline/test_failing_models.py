@@ -1,20 +1,27 @@
 """A model that fails costs a warning or the turn, never the state."""
 
 import asyncio
+from typing import Literal
 
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.core.schemas.interaction import Outcome
+from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import (
     ModelOutputError,
     ModelUnavailable,
     SessionBusyError,
 )
+from config import Settings
+from tests.fakes.reading_llm import fails, reads
 from tests.fakes.scripted_llm import call
-from tests.pipeline.talk import KEY, Talk, settings
+from tests.pipeline.talk import KEY, Talk, seen, settings
 
 BAN = "No restarts during business hours."
+SHY = "Restarts belong to the night shift."
+"""No rule to the trained reader: only a compressor finds it."""
+MODES = pytest.mark.parametrize("mode", ["every", "adaptive"])
 BROKEN = ['{"episodic_trace": "cut', "not json at all", "", "[]", '{"a": 1}']
 
 
@@ -34,6 +41,43 @@ async def test_a_compressor_that_is_down_does_not_lose_a_new_rule() -> None:
     talk.llm.on("compressor", ModelUnavailable("compressor: 503"))
     report = await talk.say(BAN)
     assert [constraint.text for constraint in report.constraints] == [BAN]
+
+
+@MODES
+async def test_what_no_compressor_could_read_for_six_turns_stays_and_is_read_then(
+    mode: Literal["every", "adaptive"],
+) -> None:
+    talk = Talk(Settings(store="memory", learning="off", compress=mode))
+    talk.llm.on("compressor", fails)
+    said = [SHY, *(f"Pump {turn} is loud." for turn in range(6))]
+    for text in said:
+        await talk.say(text)
+    request = seen(talk.llm.requests_of("generator")[-1])
+    assert [text for text in said if text not in request] == []
+    talk.llm._scripts["compressor"] = [reads({SHY: "restriction"})]
+    report = await talk.say("And the fans?")
+    assert await talk.constraints() == [SHY]
+    assert "From an earlier message of yours, read now:" in report.notes
+
+
+@MODES
+async def test_unread_words_over_the_budget_stand_as_their_place_until_they_are_read(
+    mode: Literal["every", "adaptive"],
+) -> None:
+    talk = Talk(Settings(store="memory", learning="off", compress=mode))
+    talk.llm.on("compressor", fails)
+    for turn in range(9):
+        report = await talk.say(
+            f"Pump {turn} is loud." + f" It hums in bay {turn}." * 50 + f" {SHY}"
+        )
+        assert estimate_tokens(report.ccs.model_dump_json()) < 3_200
+    assert "what the user said in 5 turns is unread and not shown" in report.warnings
+    request = seen(talk.llm.requests_of("generator")[-1])
+    assert "turns 1 to 5: unread and not shown: search_evidence" in request
+    talk.llm._scripts["compressor"] = [reads({SHY: "restriction"})]
+    report = await talk.say("And the fans?")
+    assert await talk.constraints() == [SHY]
+    assert "unread" not in str(report.warnings)
 
 
 async def test_a_repair_call_tells_the_model_what_was_wrong() -> None:

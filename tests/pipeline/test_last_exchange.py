@@ -3,6 +3,7 @@
 import pytest
 
 from acc_ace.core.schemas.base import Authority
+from config import Settings
 from tests.pipeline.talk import KEY, Talk, seen
 
 CODE = "```python\ndef add(first, second):\n    total = first + second\n    return total\n```"
@@ -42,6 +43,16 @@ async def test_of_a_long_answer_stand_beginning_and_end_with_the_way_to_the_rest
     assert "Sentence 299 says" in shown
     assert "Sentence 150 says" not in shown
     assert 'search_evidence, "turn:s1:1"' in shown
+
+
+async def test_nothing_is_cut_where_the_way_to_the_rest_is_longer_than_the_rest() -> None:
+    answer = " ".join(f"Valve {at} of the pump is open and needs a look." for at in range(7))
+    desk = Talk(Settings(store="memory", learning="off", compress="adaptive"))
+    desk.llm.on("generator", {"final_answer": answer}, {"final_answer": "Yes."})
+    for said in ("Which valves are open?", "All of them?", "Thanks, and the fans?"):
+        await desk.say(said)
+    assert f"agent: {answer}" in request(desk)
+    assert "tokens: search_evidence" not in request(desk)
 
 
 async def test_what_is_said_stands_once_in_a_request() -> None:

@@ -66,4 +66,4 @@ async def test_text_that_another_agent_has_said_is_no_attachment() -> None:
     said = "".join(
         part.text or "" for content in llm.requests[-1].contents for part in content.parts or []
     )
-    assert [*read_tagged(said)] == ["state", "warnings", "current_input"]
+    assert [*read_tagged(said)] == ["state", "current_input"]

@@ -14,6 +14,7 @@ from tests.pipeline.talk import Talk, seen
 
 SAID = "I live in Tampere. What is on today?"
 HOME = {"about_user": [{"subject": "home", "sentence": 1}]}
+RULE = "Rule: never book before nine."
 
 
 def scripted(*replies: Mapping[str, object]) -> Talk:
@@ -188,6 +189,69 @@ async def test_a_fact_goes_with_its_turn() -> None:
     await talk.say("I live in Turku.")
     await talk.conversation.undo(talk.key)
     assert await facts(talk) == {}
+
+
+MOVES = ["I live in Tampere.", "I live in Turku now.", "I live in Vaasa now."]
+
+
+async def moved(moves: Sequence[str], *, sessions: Sequence[str] = ("s1",) * 3) -> Talk:
+    """A user who says so, each time in a session."""
+    talk = scripted(HOME)
+    for text, session in zip(moves, sessions, strict=False):
+        talk.key = talk.key._replace(session=session)
+        await talk.say(text)
+    return talk
+
+
+@pytest.mark.parametrize("sessions", [("s1", "s1", "s1"), ("s1", "s2", "s2"), ("s1", "s2", "s3")])
+async def test_what_an_undone_turn_had_replaced_holds_again(sessions: Sequence[str]) -> None:
+    talk = await moved(MOVES, sessions=sessions)
+    (first, second, third), facts_then = sessions, [MOVES[1], MOVES[0]]
+    for session, holds in zip([third, second], facts_then, strict=True):
+        await talk.conversation.undo(talk.key._replace(session=session))
+        assert await facts(talk) == {"home": holds}
+    await talk.conversation.undo(talk.key._replace(session=first))
+    assert await facts(talk) == {}
+
+
+async def test_a_rollback_over_two_moves_brings_back_the_first_with_its_place_and_day() -> None:
+    talk = await moved(MOVES[:1])
+    before = await user_profile(talk.container, talk.key.tenant)
+    for text in MOVES[1:]:
+        await talk.say(text)
+    await talk.conversation.rollback(talk.key, 1)
+    assert await user_profile(talk.container, talk.key.tenant) == before
+    await talk.say("What do you know about me?")
+    request = seen(talk.llm.requests_of("generator")[-1])
+    assert MOVES[0] in request
+    assert "Turku" not in request
+
+
+async def test_what_was_undone_in_its_own_session_does_not_come_back() -> None:
+    talk = await moved(MOVES, sessions=("s1", "s2"))
+    await talk.conversation.undo(talk.key._replace(session="s1"))
+    await talk.conversation.undo(talk.key)
+    assert await facts(talk) == {}
+
+
+@pytest.mark.parametrize("named", ["fact", "turn:s1:1", "turn:s1:2"])
+async def test_what_was_forgotten_does_not_come_back_with_an_undo(named: str) -> None:
+    talk = await moved(MOVES[:2])
+    (fact,) = (await user_profile(talk.container, talk.key.tenant)).facts
+    await talk.say(f"/forget {fact.artifact_id if named == 'fact' else named}")
+    for _ in range(2):
+        await talk.conversation.undo(talk.key)
+    assert await facts(talk) == {}
+
+
+async def test_an_older_statement_that_is_read_later_replaces_no_newer_one() -> None:
+    talk = Talk(Settings(store="memory", compress="adaptive"))
+    talk.llm.on("compressor", HOME).on("generator", {"final_answer": "All right."})
+    await talk.say(MOVES[0])
+    await talk.conversation.turn(talk.key._replace(session="s2"), f"{MOVES[1]} {RULE}")
+    assert await facts(talk) == {"home": MOVES[1]}
+    await talk.conversation.reset(talk.key)
+    assert await facts(talk) == {"home": MOVES[1]}
 
 
 async def test_a_forgotten_fact_is_in_no_request_and_its_turn_is_named() -> None:

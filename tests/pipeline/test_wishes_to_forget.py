@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from config import Settings
 from schemas.base import Authority
 from tests.fakes.default_replies import prompt_text
 from tests.pipeline.talk import Talk
@@ -27,6 +28,28 @@ async def test_a_wish_is_answered_with_what_memory_holds_and_deletes_nothing() -
     assert "Nothing is deleted yet. Of 'my salary' memory holds: [turn:s1:1]" in report.answer
     assert report.answer.endswith("send only: /forget turn:s1:1")
     assert await talk.container.artifacts.get(talk.key.tenant, "turn:s1:1") is not None
+
+
+@pytest.mark.parametrize(
+    ("wish", "of"),
+    [
+        ("Please forget my salary.", "my salary"),
+        ("Don’t remember my salary any more.", "my salary"),
+        ("Delete my salary from your memory.", "my salary"),
+        ("私の給料のことは忘れてください。", "私の給料"),
+        ("私の給料を記憶から消してください。", "私の給料"),
+    ],
+)
+async def test_a_wish_is_answered_in_its_own_turn_though_not_each_is_read(
+    wish: str, of: str
+) -> None:
+    talk = Talk(Settings(store="memory", learning="off", compress="adaptive"))
+    talk.llm.on("compressor", {"asks_to_forget": of}).on("generator", {"final_answer": "Done."})
+    await talk.say("私の給料は90000です。" if "給料" in wish else FACT)
+    assert talk.llm.requests_of("compressor") == []
+    report = await talk.say(wish)
+    assert report.answer.endswith("/forget turn:s1:1")
+    assert "may" in report.why_asked
 
 
 @pytest.mark.parametrize("wish", ["the secret plans", "", "  "])

@@ -136,7 +136,7 @@ class Pair:
             talk = side.talk
             match step:
                 case "say" | "down":
-                    side.down = step == "down" and side is self.adaptive
+                    side.down = step == "down"
                     await side.say(text)
                     side.down = False
                 case "kill" | "act":

@@ -71,15 +71,14 @@ def put_changing(
     """Put CCS_t and warnings before everything said; x_t too where a prompt has a place for it.
 
     They go into the first message of the user, as some models take no two in a row; with `apart`
-    before it, as a host's own callbacks read the user's message.
+    before it, as a host's own callbacks read the user's message. Without warnings none are named.
     """
-    inputs: dict[str, object] = {
-        "state": state_value(record.state),
-        "warnings": list(record.observer.warnings),
-    }
+    inputs: dict[str, object] = {"state": state_value(record.state)}
+    if warnings := list(record.observer.warnings):
+        inputs["warnings"] = warnings
     if current_input is not None:
         inputs["current_input"] = current_input
-    beside = ("playbook", *({"current_input"} - inputs.keys()))
+    beside = ("playbook", *({"warnings", "current_input"} - inputs.keys()))
     memory = types.Part(text=prompt.render(inputs, beside=beside))
     first = contents[0] if contents else types.Content(role="model")
     parts = first.parts or []

@@ -14,6 +14,7 @@ from acc_ace.adk.stages.learning_stages import background_learning
 from acc_ace.config import Role
 from acc_ace.container import Container
 from acc_ace.memory.profile import (
+    facts_before,
     forget_after,
     new_facts,
     profile_artifacts,
@@ -41,6 +42,7 @@ class TurnParts:
     subject_of = staticmethod(subject_of)
     with_profile = staticmethod(with_profile)
     new_facts = staticmethod(new_facts)
+    facts_before = staticmethod(facts_before)
     forget_after = staticmethod(forget_after)
 
     @staticmethod

@@ -169,13 +169,16 @@ def _whole(artifact_id: str) -> str:
 
 
 async def _pieces(container: Container, tenant: Tenant, root: Artifact) -> list[Artifact]:
-    """An artifact, its later pieces, and the version before."""
+    """An artifact, its later pieces, and the versions before."""
     pieces, name = [root], id_after(root.artifact_id)
     while (piece := await container.artifacts.get(tenant, name)) is not None:
         pieces.append(piece)
         name = id_after(name)
-    before = await container.artifacts.get(tenant, f"{BEFORE}{root.artifact_id}")
-    return [*pieces, *([before] if before else [])]
+    name, store = f"{BEFORE}{root.artifact_id}", container.artifacts
+    before = [await store.get(tenant, name)]
+    if isinstance(store, ArtifactListing):
+        before += await store.page(tenant, limit=MOST_RESTING, after=f"{name}:")
+    return pieces + [each for each in before if each and each.superseded_by == root.artifact_id]
 
 
 async def _found(

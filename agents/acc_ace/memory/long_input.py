@@ -90,11 +90,12 @@ def brief_input(turn_input: TurnInput, key: SessionKey, turn: int, limits: Limit
 
 
 def ends(text: str, budget: int, rest: str) -> str:
-    """The text, or its beginning and end with the way to the rest."""
+    """The text, or its beginning and end with the way to the rest, if that is shorter."""
     tokens, budget = estimate_tokens(text), max(_LEAST, budget)
     if tokens <= budget:
         return text
     at_the_end = budget // _AT_THE_END
     first = token_end(text, budget - at_the_end, start=0, stop=len(text))
     last = token_end(text, tokens - at_the_end, start=0, stop=len(text))
-    return f"{text[:first].rstrip()}\n[… {tokens - budget} tokens: {rest}]\n{text[last:]}"
+    cut = f"{text[:first].rstrip()}\n[… {tokens - budget} tokens: {rest}]\n{text[last:]}"
+    return cut if estimate_tokens(cut) < tokens else text

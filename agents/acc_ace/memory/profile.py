@@ -2,13 +2,15 @@
 
 A fact is a note of the user's own words, where and when they were said; what is said later of the
 same subject takes its place, and the oldest goes out. It is quoted, and never a rule. It is
-corrected and forgotten like any artifact, and goes with the turn that it was said in.
+corrected and forgotten like any artifact, and goes with the turn that it was said in; what it had
+replaced, kept as superseded, then holds again.
 """
 
 import asyncio
 import hashlib
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Final, NamedTuple
 
 from acc_ace.container import Container
@@ -27,6 +29,7 @@ from acc_ace.core.text.rules.self_statements import concerns_user, self_statemen
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.memory.artifact_edit import CORRECTED
 from acc_ace.memory.artifact_store import ArtifactListing
+from acc_ace.memory.derivation import BEFORE
 
 MOST_FACTS: Final = 24
 _MOST_STORED: Final = 4 * MOST_FACTS
@@ -45,7 +48,7 @@ class NewFacts(NamedTuple):
 
 
 async def profile_artifacts(
-    container: Container, tenant: Tenant, most: int = MOST_FACTS
+    container: Container, tenant: Tenant, most: int = MOST_FACTS, prefix: str = _PREFIX
 ) -> list[Artifact]:
     """The facts, newest first; none where the store cannot list. Raises StoreError.
 
@@ -54,8 +57,8 @@ async def profile_artifacts(
     store = container.artifacts
     if not isinstance(store, ArtifactListing):
         return []
-    page = await store.page(tenant, limit=_MOST_STORED, after=_PREFIX)
-    facts = (each for each in page if each.artifact_id.startswith(_PREFIX))
+    page = await store.page(tenant, limit=_MOST_STORED, after=prefix)
+    facts = (each for each in page if each.artifact_id.startswith(prefix))
     return sorted(facts, key=lambda fact: fact.created_at, reverse=True)[:most]
 
 
@@ -77,11 +80,32 @@ async def user_profile(container: Container, tenant: Tenant) -> Profile:
     )
 
 
+async def facts_before(container: Container, key: SessionKey, turn: int) -> list[Artifact]:
+    """What was said in undone turns of a session had replaced, as it was. Raises StoreError."""
+    facts, replaced = await _stored(container, key.tenant)
+    gone = {fact.artifact_id for fact in facts if _is_after(fact, key, turn)}
+    return [
+        each.model_copy(update={"artifact_id": each.superseded_by, "superseded_by": None})
+        for each in reversed(replaced)  # The newest of a subject comes last, and holds.
+        if each.superseded_by in gone and not _is_after(each, key, turn)
+    ]
+
+
 async def forget_after(container: Container, key: SessionKey, turn: int) -> None:
     """Forget what was said in the undone turns of a session. Raises StoreError."""
-    for fact in await profile_artifacts(container, key.tenant, _MOST_STORED):
-        if fact.session == key.session and (fact.turn or 0) > turn:
+    for fact in chain(*await _stored(container, key.tenant)):
+        if _is_after(fact, key, turn):
             await container.artifacts.remove(key.tenant, fact.artifact_id)
+
+
+async def _stored(container: Container, tenant: Tenant) -> list[list[Artifact]]:
+    """The facts, and those that they have replaced."""
+    names = (_PREFIX, f"{BEFORE}{_PREFIX}")
+    return [await profile_artifacts(container, tenant, _MOST_STORED, name) for name in names]
+
+
+def _is_after(fact: Artifact, key: SessionKey, turn: int) -> bool:
+    return fact.session == key.session and (fact.turn or 0) > turn
 
 
 def subject_of(fact: Artifact) -> str:
@@ -134,9 +158,21 @@ async def new_facts(
         return NewFacts([], [])
     # In a thread: each sentence is read for rules.
     news = await asyncio.to_thread(_facts_of, key, entries[:MOST_FACTS], messages, places, rules)
-    for fact in (await profile_artifacts(container, key.tenant, _MOST_STORED))[MOST_FACTS:]:
+    facts, replaced = await _stored(container, key.tenant)
+    for fact in (*facts[MOST_FACTS:], *replaced[MOST_FACTS:]):
         await container.artifacts.remove(fact.tenant, fact.artifact_id)
-    return news
+    olds = {each.artifact_id: each for each in facts}
+    with_olds = (_in_place(new, olds.get(new.artifact_id)) for new in news.facts)
+    return news._replace(facts=[*chain(*with_olds)])
+
+
+def _in_place(new: Artifact, old: Artifact | None) -> list[Artifact]:
+    """A fact and the one that it replaces; none where that was said later, and read earlier."""
+    if old is None or (old.session, old.turn) == (new.session, new.turn):
+        return [new]
+    name = f"{BEFORE}{old.artifact_id}:{old.created_at:%Y%m%d%H%M%S%f}"
+    before = old.model_copy(update={"artifact_id": name, "superseded_by": old.artifact_id})
+    return [before, new] if old.created_at <= new.created_at else []
 
 
 def _facts_of(

@@ -121,23 +121,14 @@ async def read_all(
 
 
 async def _noted(
-    container: Container,
-    portion: Portion,
-    entries: Sequence[AboutUser],
-    *,
-    rules: Sequence[str],
+    container: Container, portion: Portion, entries: Sequence[AboutUser], *, rules: Sequence[str]
 ) -> tuple[Sequence[Artifact], Sequence[Repair]]:
     """What a reply points at of the user, for the commit, and what it points at in vain."""
     start, its = portion.start, portion.exchange
     now = (its.turn, its.created_at) if its else (start.previous.turn + 1, container.clock.now())
     places = [now, *((each.turn, each.created_at) for each in late_messages(start))]
     return await container.parts.new_facts(
-        container,
-        start.key,
-        entries,
-        messages(start),
-        places=places,
-        rules=rules,
+        container, start.key, entries, messages(start), places=places, rules=rules
     )
 
 
@@ -187,9 +178,7 @@ async def _lifted(container: Container, start: TurnStart) -> list[str]:
 
 
 async def _trust(
-    container: Container,
-    start: TurnStart,
-    result: StructuredResult[CompressorReply],
+    container: Container, start: TurnStart, result: StructuredResult[CompressorReply]
 ) -> tuple[Trust, CcmMarks | None]:
     """How far what the CCM says of rules is believed; its reply counts from the next turn on."""
     if result.value is None or result.value.rule_changes is None:

@@ -14,12 +14,7 @@ from acc_ace.core.gates.references import artifact_ids
 from acc_ace.core.schemas.artifact import Artifact, Erased
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
-from acc_ace.core.schemas.commit import (
-    CcsDiff,
-    CommitKind,
-    FieldChange,
-    JournalEntry,
-)
+from acc_ace.core.schemas.commit import CcsDiff, CommitKind, FieldChange, JournalEntry
 from acc_ace.core.schemas.interaction import Interaction, Outcome
 from acc_ace.core.text.telling import statements, telling, without
 from acc_ace.memory.artifact_edit import find_artifact

@@ -40,11 +40,7 @@ _SHOWN_TOKENS = 200
 
 
 async def offload(
-    container: Container,
-    key: SessionKey,
-    *,
-    completion: Completion,
-    prompt: Prompt,
+    container: Container, key: SessionKey, *, completion: Completion, prompt: Prompt
 ) -> None:
     """Extract entities, preferences and lessons of a session into artifacts with provenance.
 

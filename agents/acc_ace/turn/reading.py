@@ -47,11 +47,14 @@ class Asked(StrEnum):
     LOST = "a call of unknown outcome"
     LANGUAGE = "a language that the reader does not know"
     READER = "words that may be a rule or the goal"
+    FORGET = "words that may ask to forget"
 
 
 ALWAYS: Final = (Asked.EVERY, Asked.UNSEEN)
 MOST_UNREAD: Final = 5
 """Turns that may pass before the CCM is asked, which is the sixth then."""
+_FORGETS: Final = ("forget", "erase", "memory", "t remember", "忘れ", "記憶", "覚え")
+"""Parts of a wish to forget: what memory holds of it is to be said at once, not turns later."""
 
 
 def unread(since: SinceReading) -> tuple[Interaction, ...]:
@@ -130,6 +133,8 @@ def _reasons(start: TurnStart, limits: Limits) -> Iterator[Asked]:
     has_goal = bool(previous.ccs.goal_orientation)
     if any(_may_rule(text, has_goal=has_goal) for text in texts):
         yield Asked.READER
+    if any(cue in text.casefold() for text in texts for cue in _FORGETS):
+        yield Asked.FORGET
 
 
 def _tokens(message: TurnInput) -> int:

@@ -211,6 +211,8 @@ class Rollback:
         if user_write := user_rules_write(container, key, rules_of_user):
             work.add(user_write)
         work.add(container.artifacts.retire_write(key, turn))
+        facts = await container.parts.facts_before(container, key, turn)
+        work.add(container.artifacts.add_write(facts))
         work.add(container.evidence.undone_write(key, turn))
         work.add(
             container.directory.restored_write(

@@ -22,12 +22,7 @@ from acc_ace.core.schemas.artifact import (
     RecallQuery,
 )
 from acc_ace.core.schemas.base import SessionKey
-from acc_ace.core.schemas.commit import (
-    CcsDiff,
-    CommitKind,
-    CommittedState,
-    JournalEntry,
-)
+from acc_ace.core.schemas.commit import CcsDiff, CommitKind, CommittedState, JournalEntry
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.qualification import Qualification, QualificationReason, RelevanceBatch
@@ -203,15 +198,15 @@ async def compress(
             else read_all(container, start, evidence, observer, model)
         )
         gate, is_long = heard.gate, heard.is_long
-        # Without a choice of its turns, a CCM that fails has had its turn, but for a long message.
-        has_turn = reason is Asked.EVERY and not is_long
-        is_read = why is not None and (not heard.unread or has_turn)
+        is_read = why is not None and not heard.unread
         observer.warn(*gate.warnings)
         mixed = start.previous.has_foreign_text or has_foreign_text(
             start.key, start.x_t, qualified.qualified, start.previous_turn
         )
         released = [*start.dropped, *gate.diff.constraints_released]
-        tail = _tail(start, gate.state, limits, is_read=is_read or reason in ALWAYS)
+        tail = _tail(
+            start, gate.state, limits, is_read=is_read or (reason in ALWAYS and not heard.unread)
+        )
         if tail.hidden:
             observer.warn(f"what the user said in {len(tail.hidden)} turns is unread and not shown")
         state = _with_tail(start, gate.state, tail)
@@ -239,7 +234,7 @@ async def compress(
             entry,
             (*gate.notes, *left, *start.erased, *wishes),
             gate.unkept,
-            is_read or (reason is Asked.EVERY and not (is_long or late_messages(start))),
+            is_read or (reason is Asked.EVERY and not (heard.unread or late_messages(start))),
             is_long and not is_read,
             heard.finds,
         )

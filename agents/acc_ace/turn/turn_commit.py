@@ -109,9 +109,12 @@ def _writes(container: Container, record: "TurnRecord", turn: Interaction) -> It
     facts = {each.artifact_id: each for each in record.reading.finds.facts}.values()
     if record.entry is not None and not record.is_written and facts:
         # As old as their turn, which they rest on; of one subject the newest stays.
-        own = {"created_at": turn.created_at}
+        own, here = {"created_at": turn.created_at}, (key.session, turn.turn)
         yield container.artifacts.add_write(
-            [each.model_copy(update=own if each.turn == turn.turn else {}) for each in facts]
+            [
+                each.model_copy(update=own if (each.session, each.turn) == here else {})
+                for each in facts
+            ]
         )
     yield container.directory.open_write(key, at=container.clock.now())
     if settled := {*record.tools.acting, *(call.id for call in lost)}:

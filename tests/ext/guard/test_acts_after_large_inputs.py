@@ -1,4 +1,4 @@
-"""While a part of a long message is unread, an act asks; once all is read it runs."""
+"""While something is unread, an act asks; once all is read it runs."""
 
 from typing import Literal
 
@@ -58,6 +58,18 @@ async def test_an_act_asks_while_the_ccm_fails_on_a_long_message(mode: Mode) -> 
     app = desk(hall, RESTART, "Done.", mode=mode, reading=fails)
     asked = waiting(await app.say(f"See to web-03.\n{lines(160)}\n{RULE}"))
     assert "no compressor could read" in str(asked.args)
+    assert hall.restarted == []
+
+
+@MODES
+async def test_an_act_asks_about_what_no_ccm_could_read_in_earlier_turns(mode: Mode) -> None:
+    hall = Hall()
+    app = desk(hall, "Noted.", "Fine.", RESTART, mode=mode, reading=fails)
+    await app.say(RULE)
+    await app.say("And the fans?")
+    asked = waiting(await app.say("See to web-03."))
+    assert "no compressor could read" in str(asked.args)
+    assert RULE in str(asked.args)
     assert hall.restarted == []
 
 
