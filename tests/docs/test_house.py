@@ -27,13 +27,13 @@ class Pin(NamedTuple):
 
 PINS: Final = {
     "closure of plugin, modules": Pin(120, 120),
-    "closure of plugin, lines": Pin(21_087, 24_000),
+    "closure of plugin, lines": Pin(21_089, 24_000),
     "closure of controller, modules": Pin(123, 120),
-    "closure of controller, lines": Pin(22_411, 24_000),
+    "closure of controller, lines": Pin(22_413, 24_000),
     "closure of commit_gate, modules": Pin(21, 25),
     "closure of commit_gate, lines": Pin(4_047, 4_500),
     "closure of survivor, modules": Pin(172, 160),
-    "closure of survivor, lines": Pin(31_579, 31_000),
+    "closure of survivor, lines": Pin(31_581, 31_000),
     "fields of the turn's record": Pin(19, 25),
     "modules that write it": Pin(3, 4),
     "imports from core into ext": Pin(0, 0),

@@ -204,10 +204,8 @@ async def compress(
             start.key, start.x_t, qualified.qualified, start.previous_turn
         )
         released = [*start.dropped, *gate.diff.constraints_released]
-        is_known = is_read or (reason in ALWAYS and not heard.unread)
-        tail = tail_of(
-            start.since, start.key, gate.state.pins, limits.tail_tokens, is_read=is_known
-        )
+        is_known, most = is_read or (reason in ALWAYS and not heard.unread), limits.tail_tokens
+        tail = tail_of(start.since, start.key, gate.state.pins, most, is_read=is_known)
         if tail.hidden:
             observer.warn(f"what the user said in {len(tail.hidden)} turns is unread and not shown")
         state = _with_tail(start, gate.state, tail)
