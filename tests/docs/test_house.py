@@ -52,8 +52,8 @@ PINS: Final = {
 TRACED: Final = {
     "files of a turn, embedded": Pin(164, 100),
     "files of a turn, scripted": Pin(167, 100),
-    "functions of a turn, embedded": Pin(1_483, 750),
-    "functions of a turn, scripted": Pin(1_514, 750),
+    "functions of a turn, embedded": Pin(1_482, 750),
+    "functions of a turn, scripted": Pin(1_513, 750),
     "calls between rooms, embedded": Pin(797, 500),
     "calls between rooms, scripted": Pin(678, 500),
     "stays of a delta": Pin(12, 12),

@@ -208,7 +208,7 @@ def portions(start: TurnStart, limits: Limits) -> list[Portion]:
     brief, most, room = start.brief(limits), limits.input_tokens, 2 * limits.tail_tokens
     late = "\n".join(each.input.text for each in late_messages(start))
     own = brief.text if start.x_t.authority.may_rule else ""
-    if not (is_long(late, min(room, most)) or is_long(f"{late}\n{own}", most)):
+    if not ((late and is_long(late, min(room, most))) or is_long(f"{late}\n{own}", most)):
         return [Portion(replace(start, turn_input=brief), start.evidence_id)]
     groups = list[list[_Said]]()
     for each in _said(start, brief, most):
