@@ -23,6 +23,7 @@ from typing import TypeVar
 
 from acc_ace.core.playbook.curation.curation_record import OK, CurationContext
 from acc_ace.core.playbook.curation.delta_guard import curate
+from acc_ace.core.playbook.playbook_store import PlaybookStore
 from acc_ace.core.playbook.refine.refine_plan import refine
 from acc_ace.core.playbook.selection import select_bullets
 from acc_ace.core.schemas.base import PlaybookScope
@@ -159,7 +160,7 @@ async def _committed(
     """Seconds that our batches take, each curated and committed on its own."""
     database = SqliteDatabase(folder / "memory.db")
     store, scope = SqlPlaybookStore(database), PlaybookScope("bench")
-    await _import(store, scope, rows)
+    await stored(store, scope, rows)
     start = time.perf_counter()
     for some in batches:
         current = await store.load(scope)
@@ -172,7 +173,8 @@ async def _committed(
     return took
 
 
-async def _import(store: SqlPlaybookStore, scope: PlaybookScope, rows: Sequence[Row]) -> None:
+async def stored(store: PlaybookStore, scope: PlaybookScope, rows: Sequence[Row]) -> None:
+    """Store such a playbook."""
     if not rows:
         return
     playbook = playbook_of(rows)
@@ -238,7 +240,7 @@ async def _loaded(folder: Path, rows: Sequence[Row]) -> float:
     """Milliseconds until a store that has just been opened has the playbook."""
     path, scope = folder / "memory.db", PlaybookScope("bench")
     writing = SqliteDatabase(path)
-    await _import(SqlPlaybookStore(writing), scope, rows)
+    await stored(SqlPlaybookStore(writing), scope, rows)
     await writing.close()
     reading = SqliteDatabase(path)
     start = time.perf_counter()

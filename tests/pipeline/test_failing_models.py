@@ -60,6 +60,31 @@ async def test_what_no_compressor_could_read_for_six_turns_stays_and_is_read_the
     assert "From an earlier message of yours, read now:" in report.notes
 
 
+async def unread(talk: Talk) -> int:
+    """How many messages no compressor has read."""
+    state = await talk.conversation.state(KEY)
+    assert state is not None
+    return await talk.conversation.rules.unread(KEY, state)
+
+
+@MODES
+async def test_an_outage_makes_no_request_to_a_compressor_much_longer(
+    mode: Literal["every", "adaptive"],
+) -> None:
+    talk = Talk(Settings(store="memory", learning="off", compress=mode))
+    talk.llm.on("compressor", fails)
+    for turn in range(30):
+        await talk.say(f"Pump {turn} is loud." + f" It hums in bay {turn}." * 60)
+    asked = talk.llm.requests_of("compressor")
+    assert max(estimate_tokens(seen(each)) for each in asked) < 6_000
+    assert await unread(talk) == 30
+    talk.llm._scripts["compressor"] = [reads({})]
+    for _ in range(4):
+        await talk.say("And the fans?")
+    # With `adaptive` nothing asks for a reading of the newest questions.
+    assert await unread(talk) < 4
+
+
 @MODES
 async def test_unread_words_over_the_budget_stand_as_their_place_until_they_are_read(
     mode: Literal["every", "adaptive"],

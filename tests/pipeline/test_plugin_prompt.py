@@ -32,7 +32,7 @@ async def test_the_playbook_is_behind_the_instruction_and_the_state_before_x_t()
     assert before.startswith("Be kind.")
     [changing, said] = [(each.parts or [])[0].text or "" for each in llm.requests[-1].contents]
     given = {**read_tagged(memory), **read_tagged(changing)}
-    assert tuple(given) == PROMPT.inputs[:-1]
+    assert tuple(given) == ("playbook", "state")
     assert given["state"].endswith("turn: 1")
     assert (memory + changing).count("<input ") == len(given)
     # What a host's own callbacks read as the user's message is that and nothing else.

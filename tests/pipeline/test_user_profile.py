@@ -301,6 +301,15 @@ async def test_a_session_that_ends_unread_still_tells_of_its_user() -> None:
     }
 
 
+async def test_what_no_ccm_could_read_is_read_at_the_end_of_a_session() -> None:
+    talk = Talk(Settings(store="memory", idle_s=0.001))
+    talk.llm.on("compressor", fails).on("generator", {"final_answer": "All right."})
+    await talk.say("I live in Tampere.")
+    talk.llm._scripts["compressor"] = [HOME]
+    assert await talk.conversation.housekeep() == 1
+    assert await facts(talk) == {"home": "I live in Tampere."}
+
+
 async def test_a_reset_forgets_no_fact_that_was_said_before_it() -> None:
     talk = Talk(Settings(store="memory", compress="adaptive"))
     talk.llm.on("compressor", HOME).on("generator", {"final_answer": "All right."})

@@ -19,10 +19,15 @@ WISHES = [
     (*SALARY, "Don't remember my salary any more."),
     (*SALARY, "Could you please forget everything I said about my salary?"),
     (*SALARY, "Erase my salary from memory, please."),
+    (*SALARY, "You should forget about my salary."),
+    (*SALARY, "Erase everything about my salary."),
+    (*SALARY, "Stop remembering my salary."),
+    (*SALARY, "Drop my salary from your memory."),
     (*SALARY_JA, "私の給料のことは忘れてください。"),
     (*SALARY_JA, "給料のことは忘れて"),
     (*SALARY_JA, "給料の話はもう忘れてください"),
     (*SALARY_JA, "私の給料を記憶から消してください。"),
+    (*SALARY_JA, "給料のことはもう覚えなくていいよ。"),
 ]
 
 

@@ -202,11 +202,13 @@ class _Said(NamedTuple):
 def portions(start: TurnStart, limits: Limits) -> list[Portion]:
     """What is to be read, call by call, in the order said: a long message comes in pieces.
 
-    Pieces without a word of the user's own are not read, but for the beginning of x_t.
+    Pieces without a word of the user's own are not read, but for the beginning of x_t. After an
+    outage no call is much longer than it was, as one that was too slow would fail for good.
     """
-    brief, most = start.brief(limits), limits.input_tokens
-    texts = [each.input.text for each in late_messages(start)]
-    if not is_long("\n".join([*texts, brief.text if start.x_t.authority.may_rule else ""]), most):
+    brief, most, room = start.brief(limits), limits.input_tokens, 2 * limits.tail_tokens
+    late = "\n".join(each.input.text for each in late_messages(start))
+    own = brief.text if start.x_t.authority.may_rule else ""
+    if not ((late and is_long(late, min(room, most))) or is_long(f"{late}\n{own}", most)):
         return [Portion(replace(start, turn_input=brief), start.evidence_id)]
     groups = list[list[_Said]]()
     for each in _said(start, brief, most):
@@ -215,7 +217,7 @@ def portions(start: TurnStart, limits: Limits) -> list[Portion]:
             # Whoever reads what comes before has read all of the user's words up to here.
             groups[-1:] = [[*group[:-1], _up_to(group[-1], each)] for group in groups[-1:]]
             continue
-        is_room = groups and not is_long(_text([*groups[-1], each]), most)
+        is_room = groups and not is_long(_text([*groups[-1], each]), min(room, most))
         follows = bool(groups) and groups[-1][-1].exchange is not None
         if is_room and follows:
             groups[-1].append(each)

@@ -204,9 +204,8 @@ async def compress(
             start.key, start.x_t, qualified.qualified, start.previous_turn
         )
         released = [*start.dropped, *gate.diff.constraints_released]
-        tail = _tail(
-            start, gate.state, limits, is_read=is_read or (reason in ALWAYS and not heard.unread)
-        )
+        is_known, most = is_read or (reason in ALWAYS and not heard.unread), limits.tail_tokens
+        tail = tail_of(start.since, start.key, gate.state.pins, most, is_read=is_known)
         if tail.hidden:
             observer.warn(f"what the user said in {len(tail.hidden)} turns is unread and not shown")
         state = _with_tail(start, gate.state, tail)
@@ -246,10 +245,6 @@ async def _carry_on(
     is_thanks = is_acknowledged(start)
     observer.saved["compressor"] = "acknowledgement" if is_thanks else "carried on"
     return Heard(await asyncio.to_thread(carried_on, start, evidence, limits))
-
-
-def _tail(start: TurnStart, state: CommittedState, limits: Limits, *, is_read: bool) -> Tail:
-    return tail_of(start.since, start.key, state.pins, limits.tail_tokens, is_read=is_read)
 
 
 def _with_tail(start: TurnStart, state: CommittedState, tail: Tail) -> CommittedState:

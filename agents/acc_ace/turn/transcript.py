@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from acc_ace.container import Container
+from acc_ace.core.gates.commit_gate import KEPT_MARK
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolCall, ToolResult
@@ -161,10 +162,11 @@ async def since_last_reading(
 ) -> SinceReading:
     """What was said since a CCM read last, as of a committed state.
 
-    With a CCM that is asked in every turn that is nothing, but for a long message: what it passed
-    over was its turn to read. Raises StoreError.
+    With a CCM that is asked in every turn that is nothing, but for a long message or after a
+    failure: what it passed over was its turn to read. Raises StoreError.
     """
-    if container.settings.compress == "every" and not read_place(state.read_to)[1]:
+    has_failed = state.ccs.uncertainty_signal.startswith(KEPT_MARK)
+    if container.settings.compress == "every" and not (has_failed or read_place(state.read_to)[1]):
         return SinceReading()
     session = await container.directory.find(key)
     return since_reading(
