@@ -34,6 +34,23 @@ async def test_a_quotation_and_a_hit_have_the_day_on_which_the_user_said_it() ->
     await container.close()
 
 
+@pytest.mark.parametrize("zone", ["Asia/Tokyo", "UTC"])
+async def test_the_last_exchange_has_its_day_once_that_is_not_today(zone: str) -> None:
+    clock = FixedClock(EVENING)
+    container = build_container(Settings(store="memory", time_zone=zone), clock=clock)
+    acc = AccController(container, session="s", models=dict.fromkeys(ROLES, ScriptedLlm()))
+    traces = []
+    for hours in (0, 1, 22):
+        clock.advance(hours=hours)
+        state = await acc.update_state("The backup of the shop failed.", None)
+        await acc.record("Noted.")
+        traces.append(state.episodic_trace)
+    day = {"Asia/Tokyo": "said on 2026-05-08, today is 2026-05-09:", "UTC": "said on 2026-05-07"}
+    assert "said on" not in "".join(traces[:2])
+    assert day[zone] in traces[2]
+    await container.close()
+
+
 @needs("embedded")
 def test_the_terminal_tells_times_of_the_users_zone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path

@@ -7,6 +7,7 @@ no CCM has read them.
 """
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final, NamedTuple
 
 from acc_ace.core.gates.commands import is_acknowledgement
@@ -110,16 +111,21 @@ def tail_of(
     pins: Sequence[ConstraintPin],
     max_tokens: int,
     *,
+    now: datetime | None = None,
     is_read: bool = True,
 ) -> Tail:
     """The exchanges for the trace: the last one in half of the tokens, the others in the rest.
 
     Of those before the last one nothing stands there once they are read. Of a failed turn only the
-    user's words are known.
+    user's words are known. `now` is in the user's zone: what was said on another day has its day.
     """
     exchanges = since.exchanges
     at = _last_substantial(exchanges)
-    recent = _recent(exchanges[at:], key, pins, max_tokens)
+    heading = ""
+    if now and exchanges:
+        day = exchanges[-1].created_at.astimezone(now.tzinfo).date()
+        heading = f"said on {day}, today is {now.date()}:\n" if day != now.date() else ""
+    recent = heading + _recent(exchanges[at:], key, pins, max_tokens - estimate_tokens(heading))
     if is_read:
         return Tail(recent)
     left = max_tokens - estimate_tokens(recent)

@@ -186,10 +186,8 @@ def create_stores(
     """
     beside = _files_beside(settings, files)
     match settings.store:
-        case "memory":
-            return _in_memory(settings, clock, embedder, beside)
-        case "sqlite":
-            return _in_file(settings, clock, embedder, beside)
+        case "memory" | "sqlite":
+            return _sqlite(settings, clock, embedder, beside)
         case "postgres":
             return only(STORES, "ACC_ACE_STORE=postgres").open_stores(
                 settings, clock, embedder, beside
@@ -205,42 +203,18 @@ def _files_beside(settings: Settings, files: UserFiles | None) -> dict[str, File
     return beside
 
 
-def _in_memory(
+def _sqlite(
     settings: Settings, clock: Clock, embedder: Embedder | None, files: Mapping[str, Files]
 ) -> Stores:
-    """A private in-memory SQLite database, discarded on close."""
-    database = SqliteDatabase(IN_MEMORY)
+    """A SQLite database in the data directory, or a private one in memory, discarded on close."""
+    is_kept = settings.store == "sqlite"
+    database = SqliteDatabase(settings.data_dir / DATABASE_FILE if is_kept else IN_MEMORY)
+    follower = open_playbook_files(settings) if is_kept else None
     dense = sqlite_dense(database, embedder, memory_mb=settings.embedder.memory_mb)
-    stores = SqlStores.over(
-        database,
-        SqliteArtifactIndex(),
-        dense,
-        weights=settings.recall,
-        clock=clock,
-        follower=None,
-    )
-    return stores.completed(InProcessSessionLock(), files=files)
-
-
-def _in_file(
-    settings: Settings, clock: Clock, embedder: Embedder | None, files: Mapping[str, Files]
-) -> Stores:
-    database = SqliteDatabase(settings.data_dir / DATABASE_FILE)
-    follower = open_playbook_files(settings)
-    dense = sqlite_dense(database, embedder, memory_mb=settings.embedder.memory_mb)
-    stores = SqlStores.over(
-        database,
-        SqliteArtifactIndex(),
-        dense,
-        weights=settings.recall,
-        clock=clock,
-        follower=follower,
-    )
-    return stores.completed(
-        FileSessionLock(settings.data_dir / LOCKS),
-        files=files,
-        wipe=database.wipe,
-    )
+    index, weights = SqliteArtifactIndex(), settings.recall
+    stores = SqlStores.over(database, index, dense, weights=weights, clock=clock, follower=follower)
+    lock = FileSessionLock(settings.data_dir / LOCKS) if is_kept else InProcessSessionLock()
+    return stores.completed(lock, files=files, wipe=database.wipe if is_kept else None)
 
 
 def sqlite_dense(

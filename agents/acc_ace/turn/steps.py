@@ -205,7 +205,8 @@ async def compress(
         )
         released = [*start.dropped, *gate.diff.constraints_released]
         is_known, most = is_read or (reason in ALWAYS and not heard.unread), limits.tail_tokens
-        tail = tail_of(start.since, start.key, gate.state.pins, most, is_read=is_known)
+        pins, now = gate.state.pins, container.local_now()
+        tail = tail_of(start.since, start.key, pins, most, now=now, is_read=is_known)
         if tail.hidden:
             observer.warn(f"what the user said in {len(tail.hidden)} turns is unread and not shown")
         state = _with_tail(start, gate.state, tail)
