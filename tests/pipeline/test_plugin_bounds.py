@@ -88,15 +88,11 @@ async def test_an_agent_tool_without_the_plugin_is_refused_before_any_request() 
     assert await app.constraints() == []
 
 
-@pytest.mark.parametrize("memory", ["replay", "window", "summary", "retrieval"])
-async def test_evidence_bears_the_memory_that_the_plugin_has(memory: str) -> None:
+async def test_evidence_bears_the_memory_that_the_plugin_has() -> None:
     llm = ScriptedLlm().on("generator", "Noted.")
-    app = Desk(
-        LlmAgent(name="ops", model=llm),
-        settings=Settings.model_validate({"store": "memory", "memory": memory}),
-    )
+    app = Desk(LlmAgent(name="ops", model=llm))
     await app.ask(BAN)
-    await app.ask("And now?", state={"temp:memory": memory})
+    await app.ask("And now?", state={"temp:memory": "replay"})
     assert [interaction.memory for interaction in await app.evidence()] == ["acc", "acc"]
     assert await app.constraints() == [BAN]
     assert not [warning for report in app.reports for warning in report.warnings]
