@@ -39,11 +39,11 @@ PINS: Final = {
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(461, 250),
     "deep tests": Pin(57, 60),
-    "code lines": Pin(46_011, 42_500),
+    "code lines": Pin(46_014, 42_500),
     "code lines of the core": Pin(26_393, 23_500),
     "modules that the plugin loads": Pin(135, 150),
     "class names defined twice": Pin(0, 0),
-    "participles as names": Pin(919, 500),
+    "participles as names": Pin(924, 500),
     "lines of the longest file": Pin(455, 300),
     "modules of the fullest room": Pin(28, 18),
 }
@@ -76,7 +76,7 @@ EXTENSIONS: Final = {
     "postgres": 1_190,
     "semantic": 962,
     "strategies": 140,
-    "survivor": 3_583,
+    "survivor": 3_586,
 }
 
 LOADED: Final = """

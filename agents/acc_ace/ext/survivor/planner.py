@@ -15,6 +15,9 @@ from acc_ace.ext.survivor.world_rules import FED, Nature, apart
 TRUST, BOLD = 0.5, 0.5
 """Weight from which a belief counts; boldness from which unknown creatures are suffered."""
 
+CHOICE = 4
+"""Sources of a nature among which a round chooses."""
+
 NEAR, HANDY, REACH, VENTURE = 3, 4, 15, 40
 """Steps: to a threat that is near; to what is taken in passing; to what is worth going for; to
 what the greatest curiosity goes for."""
@@ -95,8 +98,9 @@ class _Moment:
     def __init__(self, outlook: Outlook, beliefs: Beliefs, boldness: float) -> None:
         self.outlook, self.body, self.boldness = outlook, outlook.body, boldness
         self.points = {Nature.WATER: self.body.water, Nature.FOOD: self.body.food}
-        self.most = {Nature.WATER: self.body.most_water, Nature.FOOD: self.body.most_food}
-        self.lowest = min(has / self.most[nature] for nature, has in self.points.items())
+        share = shares(outlook.body)
+        self.levels = {Nature.WATER: share["water"], Nature.FOOD: share["food"]}
+        self.lowest = min(self.levels.values())
         self._natures = {
             name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
         }
@@ -142,11 +146,8 @@ class _Moment:
 
     def slack(self, nature: Nature) -> int:
         """Points of food or water that would be left at the nearest source."""
-        return self.points[nature] - self.sources(nature)[0].cost
-
-    def above(self, share: float, nature: Nature) -> float:
-        """Points of food or water above a share of the most."""
-        return self.points[nature] - share * self.most[nature]
+        source = self.source(nature)
+        return self.points[nature] - (source.cost if source else 0)
 
     def refuge(self) -> _Goal:
         """Where to be when nothing is to be done: away from threats, else in a safe area."""
@@ -169,43 +170,41 @@ class _Moment:
 
 def _need(moment: _Moment) -> _Goal | None:
     """Go for the water or food that is short; search or gamble where no source is known."""
-    short = [nature for nature in moment.points if _is_short(moment, nature)]
-    natures = [nature for nature in moment.points if moment.source(nature)]
-    is_pressed = any(moment.slack(nature) <= MARGIN for nature in natures)
+    short = [nature for nature in moment.levels if _is_short(moment, nature)]
+    known = [nature for nature in short if moment.source(nature)]
+    pressing = [nature for nature in known if moment.slack(nature) <= MARGIN]
     for nature in short:
-        if nature not in natures and not is_pressed:
+        if nature not in known and not pressing:
             return _gamble(moment, nature) or _search(moment, nature)
-    if not natures:
+    if not known:
         return None
-    source, nature = _first(moment, natures)
-    is_handy = source.cost <= HANDY and moment.above(TOP_UP, nature) <= 0
-    is_due = is_handy or not set(short).isdisjoint(natures)
-    return _Goal(f"get {nature}", source.cell, source.kind) if is_due else None
+    source = _first(moment, known)
+    return _Goal(f"get {moment.nature(source.kind)}", source.cell, source.kind)
 
 
 def _is_short(moment: _Moment, nature: Nature) -> bool:
-    if moment.source(nature) is None:
-        return moment.above(SHORT + SEARCH * moment.outlook.exploration, nature) <= 0
-    return moment.above(SHORT, nature) <= 0 or moment.slack(nature) <= MARGIN
+    source, level = moment.source(nature), moment.levels[nature]
+    if source is None:
+        return level <= SHORT + SEARCH * moment.outlook.exploration
+    is_handy = source.cost <= HANDY and level <= TOP_UP
+    return is_handy or level <= SHORT or moment.slack(nature) <= MARGIN
 
 
-def _first(moment: _Moment, natures: Sequence[Nature]) -> tuple[_Source, Nature]:
-    """What to go to first: of the shortest round to all natures that comes in time, the nearest.
+def _first(moment: _Moment, natures: Sequence[Nature]) -> _Source:
+    """The source to go to first: of the shortest round that comes in time to all.
 
-    What is early may wait: a round counts for longer by the points above TOP_UP of its first
-    nature and by its detour from the last stop. A step on the best round takes one off it, and
-    no more off any that begins the other way, whatever gets short: the choice is kept unaided.
+    A step on such a round makes it shorter than any other, so the choice is kept without memory.
     """
     rounds = []
     for order in permutations(natures):
-        for stops in product(*map(moment.sources, order)):
-            start, end, between = stops[0], stops[-1], apart(stops[0].cell, stops[-1].cell)
-            cost = start.cost + between
-            late = max(start.cost - moment.points[order[0]], 0)
-            late += max(cost - moment.points[order[-1]], 0)
-            early = max(moment.above(TOP_UP, order[0]) + between - end.cost, 0)
-            rounds.append((late, cost + early, start, order[0]))
-    return min(rounds)[2:]
+        for stops in product(*(moment.sources(nature)[:CHOICE] for nature in order)):
+            cost, late, at = stops[0].cost, 0, stops[0].cell
+            for nature, stop in zip(order, stops, strict=True):
+                cost += apart(at, stop.cell)
+                late += max(cost - moment.points[nature], 0)
+                at = stop.cell
+            rounds.append((late, cost, stops[0]))
+    return min(rounds)[2]
 
 
 def _gamble(moment: _Moment, nature: Nature) -> _Goal | None:
@@ -213,9 +212,9 @@ def _gamble(moment: _Moment, nature: Nature) -> _Goal | None:
     unknown = moment.source(None)
     if unknown is None:
         return None
-    life, points = moment.body.life, moment.points[nature]
+    life, points, level = moment.body.life, moment.points[nature], moment.levels[nature]
     is_dying = points <= unknown.cost and life + points <= unknown.cost + LAST_CALL
-    is_bold = moment.above(moment.boldness, nature) < 0 and life >= WHOLE * moment.body.most_life
+    is_bold = level < moment.boldness and life >= WHOLE * moment.body.most_life
     if not (is_dying or is_bold):
         return None
     return _Goal(f"try {unknown.kind} for {nature}", unknown.cell, unknown.kind, is_trial=True)
@@ -240,7 +239,8 @@ def _heal(moment: _Moment) -> _Goal | None:
 def _learn(moment: _Moment) -> _Goal | None:
     """Try what is unknown for its own sake, whole, fed, by day and with no threat around."""
     outlook, unknown, safe = moment.outlook, moment.source(None), moment.safe
-    is_well = moment.lowest >= SHORT and moment.body.life >= SOUND * moment.body.most_life
+    body, is_fed = moment.body, moment.lowest >= SHORT
+    is_well = is_fed and body.life >= SOUND * body.most_life
     if not (unknown and safe and is_well) or outlook.is_night or moment.is_threatened:
         return None
     if unknown.cost > VENTURE * outlook.exploration:
