@@ -103,11 +103,13 @@ GOALS: Final[dict[str, tuple[str, ...]]] = {
 
 _GOAL_OF: Final = {
     "perfect": 0,
+    "perfect at first": 0,
     "credulous": 1,
     "lying": 2,
     "lying at first": 2,
     "none": 3,
     "mute": 3,
+    "mute at first": 3,
 }
 
 
@@ -138,7 +140,7 @@ class Tally:
                 shown = (
                     _share(*self._sum(figure, name, lang), width=18) for lang in ("en", "ja", "")
                 )
-                yield f"    {name:15}{''.join(shown)}  goal {goals[_GOAL_OF[name]]}"
+                yield f"    {name:16}{''.join(shown)}  goal {goals[_GOAL_OF[name]]}"
 
     def missed(self) -> Iterator[str]:
         """What misses, by figure and column."""

@@ -293,9 +293,11 @@ def none(said: Said, pins: Sequence[ConstraintPin]) -> None:
 
 COLUMNS: Final = (
     Column("perfect", perfect, Trust.BELIEVED),
+    Column("perfect at first", perfect, Trust.UNPROVED),
     Column("credulous", credulous, Trust.BELIEVED),
     Column("lying", lying, Trust.DOUBTED),
-    Column("lying at first", lying, Trust.BELIEVED),
+    Column("lying at first", lying, Trust.UNPROVED),
     Column("mute", mute, Trust.DOUBTED),
+    Column("mute at first", mute, Trust.UNPROVED),
     Column("none", none, Trust.ABSENT),
 )

@@ -27,8 +27,10 @@ from acc_ace import (
     build_container,
 )
 from acc_ace.conversation import Conversation
+from acc_ace.turn.ports import Ccm
 from config import ROLES, Role
 from schemas.artifact import ArtifactKind
+from tests.fakes.ccm_marks import count_marks
 from tests.fakes.clock import FixedClock
 from tests.fakes.extensions import is_there
 from tests.fakes.fake_gemini import (
@@ -339,7 +341,10 @@ async def rule_changes(wire: Wire, row: Row) -> Outcome:
     """What became of `rule_changes`: `rules` in force, open `questions`, and the `answer`."""
     founding = {**FOUNDED, "rule_changes": FOUNDED["rule_changes"][:1]}
     reply = json.dumps({**FOUNDED, "rule_changes": row["rule_changes"]}, ensure_ascii=False)
-    talk = Talk("compressor", wire.model("compressor", json.dumps(founding), reply))
+    model = wire.model("compressor", json.dumps(founding), reply)
+    talk = Talk("compressor", model)
+    # The rows are of what is read of a reply, not of what the reader finds beside it.
+    await count_marks(talk.container, Ccm(model.model), KEY.tenant)
     talk.others.on("generator", {"final_answer": "Noted."})
     await talk.say(RULE)
     before = wire.asked

@@ -14,12 +14,14 @@ from schemas.base import SessionKey, Tenant
 from schemas.commit import CommittedState
 from schemas.generation import GeneratorOutput
 from schemas.interaction import TurnInput
+from tests.fakes.ccm_marks import count_marks
 from tests.fakes.extensions import needs
 from tests.fakes.fake_openai import fake_openai, says
 from tests.fakes.scripted_llm import ScriptedLlm
 
 ME = Tenant("acc_ace", "user")
 BAN = "Never refund more than 20 euros without asking me first."
+HALF = "only Tamsin or me can approve overtime."
 MUTE: dict[str, object] = {"semantic_gist": "Work.", "rule_changes": []}
 SMALL = Ccm("openai/small", "127.0.0.1:8080")
 
@@ -37,10 +39,8 @@ def scripted(container: Container) -> AccController:
     return AccController(container, app=ME.app, session="s1", user=ME.user, models=models)
 
 
-async def count(container: Container, ccm: Ccm, marks: str, user: str = ME.user) -> None:
-    work = container.unit_of_work()
-    work.add(container.ccm_records.add_write(Tenant(ME.app, user), ccm, marks))
-    await work.commit()
+def user_number(number: int) -> Tenant:
+    return Tenant(ME.app, f"u{number}") if number else ME
 
 
 async def marks(container: Container) -> dict[Ccm, str]:
@@ -52,7 +52,7 @@ async def found(folder: Path, *records: tuple[Ccm, str], users: int = 1) -> tupl
     container = build_container(settings(folder))
     for number in range(users):
         for ccm, letters in records:
-            await count(container, ccm, letters, f"u{number}" if number else ME.user)
+            await count_marks(container, ccm, user_number(number), letters)
     await container.close()
     (finding,) = check_belief(settings(folder))
     return finding.status, f"{finding.check}: {finding.detail}; {finding.fix}"
@@ -66,8 +66,14 @@ async def test_doctor_says_that_a_model_is_believed_with_the_counts(tmp_path: Pa
         "rules read by: openai/small at 127.0.0.1:8080: it called 1 a rule of 4 sentences that "
         "surely are none and passed over 0 of 3 rules (with all users: "
     )
-    assert "; believed: what it calls a rule is in force" in said
+    assert "; believed: what it calls a rule is in force, but it has not proved yet" in said
     assert "secret" not in said
+
+
+@needs("openai_compatible")
+async def test_doctor_says_that_a_model_has_proved_itself(tmp_path: Path) -> None:
+    _, said = await found(tmp_path, (SMALL, "nnnsssss"))
+    assert "; believed: what it calls a rule is in force;" in said
 
 
 @needs("openai_compatible")
@@ -128,8 +134,43 @@ async def test_a_turn_that_fails_does_not_count_and_one_that_was_undone_does() -
 async def test_the_newest_marks_are_kept_over_restarts(tmp_path: Path) -> None:
     for _ in range(3):
         container = build_container(settings(tmp_path))
-        await count(container, SMALL, "nS" * 20)
+        await count_marks(container, SMALL, ME, "nS" * 20)
         kept = await marks(container)
         await container.close()
     assert [len(letters) for letters in kept.values()] == [80]
     assert (await found(tmp_path))[0] == "note"
+
+
+async def told(container: Container, text: str) -> tuple[list[str], tuple[str, ...]]:
+    """The rules in force and the notes after a message that a mute compressor has read."""
+    acc = scripted(container)
+    await acc.update_state(text, None)
+    commit = acc.last_commit
+    assert commit is not None
+    return [pin.text for pin in commit.state.pins], acc.notes
+
+
+async def test_the_silence_of_a_new_compressor_loses_no_rule_that_surely_is_one() -> None:
+    rules, notes = await told(build_container(Settings(store="memory")), BAN)
+    assert rules == [BAN]
+    assert "In force: c-0001" in notes[0]
+
+
+async def test_what_a_new_compressor_passes_over_and_may_be_a_rule_is_said() -> None:
+    rules, notes = await told(build_container(Settings(store="memory")), HALF)
+    assert rules == []
+    assert HALF in notes[0]
+
+
+@pytest.mark.parametrize(("letters", "users"), [("sssss", 1), ("ss", 10)])
+async def test_one_that_has_found_rules_is_believed_when_it_finds_none(
+    letters: str, users: int
+) -> None:
+    container = build_container(Settings(store="memory"))
+    ccm = Ccm(ScriptedLlm().model)
+    for number in range(users):
+        await count_marks(container, ccm, user_number(number), letters)
+    assert await told(container, HALF) == ([], ())
+    rules, notes = await told(container, BAN)
+    assert rules == []
+    assert BAN in notes[0]

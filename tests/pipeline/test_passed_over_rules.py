@@ -3,9 +3,13 @@
 import pytest
 
 from acc_ace import AccController, build_container
+from acc_ace.conversation import APP_NAME
+from acc_ace.turn.ports import Ccm
 from config import ROLES, Settings
+from schemas.base import Tenant
 from schemas.commit import CommittedState
 from schemas.interaction import Attachment, TurnInput
+from tests.fakes.ccm_marks import FOUND, count_marks
 from tests.fakes.scripted_llm import ScriptedLlm
 
 MUTE: dict[str, object] = {"semantic_gist": "Work.", "rule_changes": []}
@@ -18,11 +22,15 @@ BOTH = pytest.mark.parametrize("rule", [BAN, BAN_JA])
 
 
 async def said(
-    *messages: str | TurnInput, reply: dict[str, object] = MUTE
+    *messages: str | TurnInput, reply: dict[str, object] = MUTE, marks: str = FOUND
 ) -> tuple[CommittedState, str]:
-    """The state after these messages, and the newest answer's lines about rules."""
+    """The state after these messages, and the newest answer's lines about rules.
+
+    They are read by a CCM that is believed, or by one with other marks.
+    """
     llm = ScriptedLlm().on("compressor", *[reply for _ in messages])
     container = build_container(Settings(store="memory"))
+    await count_marks(container, Ccm(llm.model), Tenant(APP_NAME, "user"), marks)
     acc = AccController(container, session="s1", models=dict.fromkeys(ROLES, llm))
     for message in messages:
         await acc.update_state(message, None)
@@ -73,6 +81,9 @@ async def test_a_plain_rule_in_any_shape_is_told_or_in_force(text: str) -> None:
     state, notes = await said(text, reply=SILENT)
     assert len(state.pins) == 1
     assert "c-0001" in notes
+    state, notes = await said(text, marks="")
+    assert ("c-0001" in notes) is bool(state.pins)
+    assert state.pins or "/rule " in notes
 
 
 @BOTH

@@ -49,10 +49,13 @@ def trust_in(ccm: Ccm, user: str, records: Sequence[CcmMarks]) -> Trust:
     """How far a CCM is believed, by its marks with this user and with others of the app.
 
     Too wrong is more than a quarter of the newest 20 marks of a kind with this user, from the
-    fifth on; or of ten users or more, two marks of each at most.
+    fifth on; or of ten users or more, two marks of each at most. Until there are as many marks of
+    rules, it has not proved that it finds them.
     """
-    each = (count for kind in counts(ccm, user, records) for count in kind)
-    return Trust.DOUBTED if any(count.is_too_wrong for count in each) else Trust.BELIEVED
+    of_none, of_rules = counts(ccm, user, records)
+    if any(count.is_too_wrong for count in (*of_none, *of_rules)):
+        return Trust.DOUBTED
+    return Trust.BELIEVED if any(each.is_enough for each in of_rules) else Trust.UNPROVED
 
 
 class Count(NamedTuple):

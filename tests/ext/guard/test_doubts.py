@@ -12,7 +12,7 @@ from tests.fakes.default_replies import prompt_text, said_in
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import Desk, result_of
 
-SAID = "Do not refund order A1 under any circumstances."
+SAID = "Order A1 must not be refunded without my approval."
 MAY = "You may refund up to 50 euros without asking me."
 
 

@@ -7,17 +7,22 @@ from acc_ace.cli.checks.storage import from_memory
 from acc_ace.cli.names import APP_NAME, DEFAULT_USER
 from acc_ace.config import Settings
 from acc_ace.core.schemas.base import Tenant
+from acc_ace.core.text.rules.reading import Trust
 from acc_ace.errors import ConfigError
 from acc_ace.models.factory import endpoint_of, place_of
 from acc_ace.models.names import note_on
 from acc_ace.storage.sql_ccm_records import marks_in
-from acc_ace.turn.ccm_record import Count, counts
+from acc_ace.turn.ccm_record import Count, counts, trust_in
 from acc_ace.turn.ports import Ccm
 
 _WRONG = ("called {} a rule of {} sentences that surely are none", "passed over {} of {} rules")
 _MEANS = (
     "of what it calls a rule only what half sounds like one is in force, and what sounds like a "
     "rule and is not kept is listed at /rules"
+)
+_UNPROVED = (
+    ", but it has not proved yet that it finds rules: what it passes over and surely sounds like "
+    "one is in force or said not kept"
 )
 _FIX = "name a stronger model in ACC_ACE_COMPRESSOR__MODEL; it is believed again once it reads well"
 
@@ -40,7 +45,9 @@ def check_belief(settings: Settings) -> Iterator[CheckResult]:
     if any(count.is_too_wrong for kind in kinds for count in kind):
         yield note("rules read by", f"{line}; not believed: {_MEANS}", _FIX)
     else:
-        yield ok("rules read by", f"{line}; believed: what it calls a rule is in force")
+        is_proved = trust_in(ccm, tenant.user, records or ()) is Trust.BELIEVED
+        means = f"believed: what it calls a rule is in force{'' if is_proved else _UNPROVED}"
+        yield ok("rules read by", f"{line}; {means}")
 
 
 def _told(kinds: list[Count]) -> str:

@@ -28,7 +28,7 @@ from acc_ace.core.schemas.commit import (
 )
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.schemas.user_words import Unkept, UserWords, WhyUnkept
+from acc_ace.core.schemas.user_words import UserWords, WhyUnkept
 
 KEPT_MARK = "state not updated this turn: the compressor gave nothing usable"
 """Prefix of the uncertainty signal when the previous content was kept."""
@@ -112,7 +112,9 @@ def commit(
         shrinks=rules.shrinks,
         limits=limits,
     )
-    listed = [*filter(_is_listed, rules.unkept)] if words.is_doubted else []
+    listed = [
+        each for each in rules.unkept if each.is_listed and len(each.words) <= MOST_NOT_KEPT_CHARS
+    ]
     state = CommittedState(
         version=previous.version + 1,
         turn=turn,
@@ -136,12 +138,6 @@ def commit(
     notes = consent_notes(rules, turn_input.text, listed, is_said=bool(previous.not_kept))
     unkept = tuple(each.words for each in rules.unkept if each.why in _MAY_BIND)
     return GateResult(state, diff, warnings, kept=usable is None, notes=notes, unkept=unkept)
-
-
-def _is_listed(unkept: Unkept) -> bool:
-    """Whether words are only listed as not kept, where the CCM is not believed."""
-    is_guess = unkept.why in {WhyUnkept.UNSURE, WhyUnkept.UNREADABLE}
-    return is_guess and len(unkept.words) <= MOST_NOT_KEPT_CHARS
 
 
 def rule_5_all_or_nothing(

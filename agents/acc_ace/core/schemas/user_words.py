@@ -51,6 +51,8 @@ class Unkept(NamedTuple):
     words: str
     why: WhyUnkept
     rule_id: str | None = None
+    is_listed: bool = False
+    """Whether a session says it once, and then only lists what may be a rule."""
 
 
 class Late(StrEnum):
@@ -78,8 +80,6 @@ class UserWords(NamedTuple):
     again: tuple[str, ...] = ()
     """The ids of rules in force that it says again in other words."""
     unkept: tuple[Unkept, ...] = ()
-    is_doubted: bool = False
-    """Whether a CCM reads that is not believed, so that what may be a rule is listed, not said."""
     misquoted: tuple[str, ...] = ()
     """Quotes of the CCM that are no words of the user's own."""
     consent: tuple[str, bool] | None = None

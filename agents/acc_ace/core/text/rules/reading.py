@@ -52,10 +52,17 @@ class Trust(StrEnum):
     """How far what the CCM says of rules is heeded."""
 
     BELIEVED = "believed"
+    UNPROVED = "unproved"
+    """It has not shown yet that it finds rules: what it passes over is not taken for none."""
     DOUBTED = "doubted"
     """It has been wrong too often: in force is what the reader half believes besides."""
     ABSENT = "absent"
     """It said nothing of rules, or nothing that can be used: the reader decides alone."""
+
+    @property
+    def is_heeded(self) -> bool:
+        """Whether what it calls a rule is taken for one."""
+        return self in {Trust.BELIEVED, Trust.UNPROVED}
 
 
 def numbered_words(messages: Sequence[TurnInput]) -> list[OwnWords]:
@@ -150,7 +157,7 @@ def read_user_words(
 
     None is a reply that could not be used. What the CCM points at comes in its direction, unless
     code or the reader sees that it loosens; what it passes over and sounds like a rule is said not
-    kept, or in force where no CCM is believed.
+    kept, or in force where no CCM has earned belief.
     """
     if not x_t.authority.may_rule:
         return UserWords(against)
@@ -257,19 +264,20 @@ class _Notes:
         if self._heard[sentence].is_sure:
             self._bind(OwnQuote(sentence, sentence))
         else:
-            self._unkept.append(Unkept(sentence, WhyUnkept.UNREADABLE))
+            listed = self._trust is Trust.DOUBTED
+            self._unkept.append(Unkept(sentence, WhyUnkept.UNREADABLE, is_listed=listed))
         self._settled.add(sentence)
 
     def _read_the_rest(self) -> None:
         """What the CCM passed over, as far as the reader is sure of it."""
-        if self._trust is not Trust.BELIEVED and not knows(self.own.message):
+        if not self._trust.is_heeded and not knows(self.own.message):
             rest = [each.text for each in self.own.sentences if not self._is_settled(each.text)]
             self._unkept += [Unkept(text, WhyUnkept.LANGUAGE) for text in rest[:1]]
             return
         for sentence in self.own.sentences:
             if not self._is_settled(sentence.text):
                 self._read_alone(OwnQuote(sentence.text, sentence.text))
-        alone = self._trust is not Trust.BELIEVED
+        alone = not self._trust.is_heeded
         read = ((text, read_sentence(text)) for text in self.own.of_others_by_guess())
         self._say_foreign([t for t, each in read if each.is_very_sure or (alone and each.is_sure)])
 
@@ -291,13 +299,12 @@ class _Notes:
             is_goal_stated=goal is not None,
             again=tuple(dict.fromkeys(self._again)),
             unkept=tuple(dict.fromkeys(self._unkept)),
-            is_doubted=self._trust is Trust.DOUBTED,
             misquoted=tuple(self._misquoted),
         )
 
     def _read_alone(self, quote: OwnQuote) -> None:
         reading = self._heard[quote.sentence]
-        alone = self._trust is not Trust.BELIEVED
+        alone = not self._trust.is_heeded
         if seems_to_loosen(quote.text, reading):
             pin = meant(quote.text, self._pins)
             if alone and pin is None and names_a_rule(quote.text):
@@ -309,17 +316,29 @@ class _Notes:
                 self._unkept.append(Unkept(quote.text, WhyUnkept.NO_WORDING, pin.id))
             elif loosens_by_form(quote.text):
                 self._unkept.append(Unkept(quote.text, WhyUnkept.UNSURE))
-        elif reading.is_sure if alone or loosens_by_form(quote.text) else reading.is_very_sure:
-            if alone and not self._loosens(quote, reading):
+        elif reading.is_very_sure or (reading.is_sure and self._is_weighed(quote)):
+            may_bind = alone or (reading.is_very_sure and self._trust is Trust.UNPROVED)
+            if may_bind and not self._loosens(quote, reading):
                 self._bind(quote)
             elif not self._known(quote.text):
-                self._unkept.append(Unkept(quote.text, WhyUnkept.UNSURE))
+                self._say_unsure(quote.text)
         elif self._is_told(reading) and self._is_news(quote.text):
-            self._unkept.append(Unkept(quote.text, WhyUnkept.UNSURE))
+            self._say_unsure(quote.text, is_guess=self._trust is Trust.UNPROVED)
+
+    def _say_unsure(self, text: str, *, is_guess: bool = False) -> None:
+        """Say that it may be a rule; beside a CCM with errors, or as a guess, once a session."""
+        listed = is_guess or self._trust is Trust.DOUBTED
+        self._unkept.append(Unkept(text, WhyUnkept.UNSURE, is_listed=listed))
+
+    def _is_weighed(self, quote: OwnQuote) -> bool:
+        """Whether the reader need not be very sure of what the CCM passed over."""
+        return self._trust is not Trust.BELIEVED or loosens_by_form(quote.text)
 
     def _is_told(self, reading: SentenceReading) -> bool:
         """Whether a sentence that is not kept is said to be so; a CCM's misquote may mean it."""
-        if self._trust is not Trust.BELIEVED:
+        if self._trust is Trust.UNPROVED and reading.is_half_sure:
+            return True
+        if not self._trust.is_heeded:
             return reading.is_suspect
         return bool(self._misquoted) and not reading.is_certainly_none
 
@@ -328,8 +347,8 @@ class _Notes:
         return not (self._known(text) or is_correction(text))
 
     def _is_heeded(self, kind: ChangeKind, reading: SentenceReading) -> bool:
-        """Whether a proposal counts: always of a CCM that is believed, else if half believed."""
-        if self._trust is Trust.BELIEVED:
+        """Whether a proposal counts: always of a CCM that is heeded, else if half believed."""
+        if self._trust.is_heeded:
             return True
         if kind is ChangeKind.ADD:
             return reading.is_half_sure or reading.loosens_alone
@@ -337,8 +356,8 @@ class _Notes:
 
     def _loosens(self, quote: OwnQuote, reading: SentenceReading) -> bool:
         """Whether it loosens, whatever the CCM calls it."""
-        believed = self._trust is Trust.BELIEVED
-        is_sure = reading.loosens_though_believed if believed else reading.loosens_alone
+        is_heeded = self._trust.is_heeded
+        is_sure = reading.loosens_though_believed if is_heeded else reading.loosens_alone
         return loosens_by_form(quote.text) or (is_sure and reading.loosens > reading.binds)
 
     def _change(self, change: RuleChange, quote: OwnQuote, reading: SentenceReading) -> None:
@@ -350,7 +369,7 @@ class _Notes:
             # Another matter than the rule's: an addition, never a change of it.
             self._bind(quote)
             return
-        is_believed = self._trust is Trust.BELIEVED and not reading.is_half_sure
+        is_believed = self._trust.is_heeded and not reading.is_half_sure
         pin = named if is_related or is_believed else meant(quote.text, self._pins)
         if pin is None:
             self._unkept.append(Unkept(quote.text, WhyUnkept.NO_RULE))
