@@ -20,6 +20,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.core.schemas.base import Tenant
 from acc_ace.core.schemas.interaction import TurnInput
+from acc_ace.core.text.rules.reader import HEEDED
 from acc_ace.turn.ccm_record import marks_of, trust_in
 from acc_ace.turn.ports import Ccm
 from bench.rules_columns import STANDING, Reply, Said, credulous, lying, mute, perfect, state_of
@@ -43,7 +44,7 @@ class Counted:
     async def is_believed(self, user: str) -> bool:
         """Whether the next message of a user is read by a compressor that is believed."""
         records = await self._container.ccm_records.of_app(Tenant(_APP, user))
-        return trust_in(self._ccm, user, records).is_heeded
+        return trust_in(self._ccm, user, records) in HEEDED
 
     async def count(self, user: str, marks: str) -> None:
         """Count marks."""

@@ -32,7 +32,8 @@ from acc_ace.core.schemas.interaction import (
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.user_words import WhyUnkept
 from acc_ace.core.text.rules.own_words import own_words
-from acc_ace.core.text.rules.reading import Trust, read_user_words
+from acc_ace.core.text.rules.reader import Trust
+from acc_ace.core.text.rules.reading import read_user_words
 from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.similarity import content_words, normalised
 from acc_ace.memory.tail import SinceReading

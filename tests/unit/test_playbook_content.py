@@ -14,6 +14,7 @@ from acc_ace.core.playbook.playbook_versions import (
 from acc_ace.core.schemas.bullet import Origin
 from acc_ace.core.schemas.playbook import Playbook
 from tests.fakes.clock import START
+from tests.fakes.pinned import pinned
 
 
 def playbook_of(*contents: str, user: str | None = None) -> Playbook:
@@ -43,7 +44,7 @@ def test_every_other_difference_changes_it() -> None:
         base.update_bullet("b-00001", section="tools", at=START),
         base.update_bullet_tag("b-00001", "helpful", at=START),
         base.update_bullet_tag("b-00001", "neutral", at=START),
-        base.pin_bullet("b-00001"),
+        pinned(base, "b-00001"),
         base.remove_bullet("b-00002"),
         base.model_copy(update={"bullets": base.bullets[::-1]}),
         base.add_bullet("rules", "three", at=START).playbook,

@@ -9,6 +9,7 @@ from acc_ace.core.text.duplicates import contrary, lesson_of
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaStatus, DeltaType
 from schemas.limits import Limits
 from schemas.playbook import Playbook
+from tests.fakes.pinned import pinned
 
 CONTEXT = CurationContext(
     limits=Limits(),
@@ -122,7 +123,7 @@ def test_lessons_that_can_both_be_followed_do_not(one: str, other: str) -> None:
 
 
 def test_the_contrary_of_a_pinned_bullet_is_held_under_a_reason_of_its_own() -> None:
-    playbook = _playbook("Always restart at night").pin_bullet("b-00001")
+    playbook = pinned(_playbook("Always restart at night"), "b-00001")
 
     assert _end(_curate(playbook, _add("Never restart at night"))) == (HELD, "contradiction_pinned")
 

@@ -4,6 +4,7 @@ from acc_ace.core.playbook.selection import confidence, select_bullets
 from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.core.schemas.playbook import Bullet, Playbook
 from acc_ace.core.text.tokens import estimate_tokens
+from tests.fakes.pinned import pinned
 
 
 def _playbook(*contents: str) -> Playbook:
@@ -133,7 +134,7 @@ def test_the_state_finds_bullets_and_x_t_counts_more() -> None:
 
 
 def test_a_pinned_bullet_is_chosen_whatever_the_text() -> None:
-    playbook = MIXED.pin_bullet("b-00007")
+    playbook = pinned(MIXED, "b-00007")
 
     chosen = select_bullets(playbook, "請求書", max_tokens=60)
 

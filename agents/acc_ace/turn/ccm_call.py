@@ -18,7 +18,8 @@ from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.normalize import short_ids
 from acc_ace.core.text.rules.contradiction import screened_input
 from acc_ace.core.text.rules.own_words import own_words
-from acc_ace.core.text.rules.reading import Trust, numbered_words, read_proposals, shared_out
+from acc_ace.core.text.rules.reader import Trust
+from acc_ace.core.text.rules.reading import numbered_words, read_proposals, shared_out
 from acc_ace.memory.tail import answer_in_short, fitted
 from acc_ace.memory.turn_artifacts import turn_artifact_id
 from acc_ace.turn.ccm_record import marks_of, trust_in

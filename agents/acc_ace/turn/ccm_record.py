@@ -13,8 +13,7 @@ from acc_ace.core.schemas.commit import CompressorReply
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.text.rules.mentions import readings
 from acc_ace.core.text.rules.own_words import own_words
-from acc_ace.core.text.rules.reader import knows
-from acc_ace.core.text.rules.reading import Trust
+from acc_ace.core.text.rules.reader import Trust, knows
 from acc_ace.turn.ports import Ccm, CcmMarks
 
 _KINDS: Final = ("nN", "sS")
@@ -40,7 +39,7 @@ def marks_of(x_t: TurnInput, reply: CompressorReply) -> str:
         is_named = any(sentence in each or each in sentence for each in pointed)
         if reading.is_certainly_none:
             marks += "N" if is_named else "n"
-        elif reading.is_very_sure:
+        elif reading.reaches("very_sure"):
             marks += "s" if is_named else "S"
     return marks
 

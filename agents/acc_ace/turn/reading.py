@@ -22,8 +22,8 @@ from acc_ace.core.text.normalize import same_wording
 from acc_ace.core.text.rules.contradiction import against
 from acc_ace.core.text.rules.mentions import names_a_rule, readings, seems_to_loosen, states_goal
 from acc_ace.core.text.rules.own_words import own_words
-from acc_ace.core.text.rules.reader import knows
-from acc_ace.core.text.rules.reading import Trust, read_user_words, shared_out
+from acc_ace.core.text.rules.reader import Trust, knows
+from acc_ace.core.text.rules.reading import read_user_words, shared_out
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.memory.long_input import InputPiece, is_long, pieces
 from acc_ace.memory.tail import NOTHING_READ, SinceReading, place_within, read_place, tail_of
@@ -146,7 +146,7 @@ def _may_rule(text: str, *, has_goal: bool) -> bool:
     """Whether the trained reader suspects a rule, the end of one, or the first goal."""
     own = own_words(text)
     return bool(own.labelled_rules() or own.labelled_goal()) or any(
-        reading.is_suspect
+        reading.reaches("suspect")
         or (seems_to_loosen(sentence, reading) and names_a_rule(sentence))
         or (not has_goal and states_goal(reading))
         for sentence, reading in readings(own)

@@ -42,17 +42,22 @@ def test_any_text_has_three_probabilities(text: str) -> None:
 @given(st.text(max_size=80))
 def test_what_is_surer_is_also_what_is_less_sure(text: str) -> None:
     reading = read_sentence(text)
-    names = [reading.is_very_sure, reading.is_sure, reading.is_half_sure, reading.is_suspect]
+    names = [
+        reading.reaches("very_sure"),
+        reading.reaches("sure"),
+        reading.reaches("half"),
+        reading.reaches("suspect"),
+    ]
     assert names == sorted(names)
     assert reading.loosens_though_believed <= reading.loosens_alone
-    assert not (reading.is_half_sure and reading.is_certainly_none)
+    assert not (reading.reaches("half") and reading.is_certainly_none)
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_plain_rules_are_read_as_rules(language: str) -> None:
     readings = _clear(language, "binds")
-    assert sum(reading.is_sure for reading in readings) >= 0.7 * len(readings)
-    assert all(reading.is_suspect for reading in readings)
+    assert sum(reading.reaches("sure") for reading in readings) >= 0.7 * len(readings)
+    assert all(reading.reaches("suspect") for reading in readings)
     assert not any(reading.is_certainly_none for reading in readings)
     assert not any(reading.loosens_alone for reading in readings)
 
@@ -71,7 +76,7 @@ def test_plain_goals_are_read_as_goals(language: str) -> None:
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_questions_facts_and_orders_for_once_are_no_rules(language: str) -> None:
     readings = _clear(language, "none")
-    assert not any(reading.is_sure for reading in readings)
+    assert not any(reading.reaches("sure") for reading in readings)
     assert sum(reading.is_certainly_none for reading in readings) >= 0.8 * len(readings)
 
 
@@ -88,12 +93,12 @@ def test_a_lead_in_hides_no_rule_and_makes_none(language: str) -> None:
         for lead in LEADS[language]:
             behind = read_sentence(lead + row["text"])
             assert behind.binds >= plain.binds
-            assert not (row["label"] == "none" and behind.is_sure)
+            assert not (row["label"] == "none" and behind.reaches("sure"))
 
 
 def test_what_somebody_said_is_not_read_without_who_said_it() -> None:
-    assert read_sentence("Never restart db-01.").is_sure
-    assert not read_sentence("The runbook said: never restart db-01.").is_suspect
+    assert read_sentence("Never restart db-01.").reaches("sure")
+    assert not read_sentence("The runbook said: never restart db-01.").reaches("suspect")
 
 
 @pytest.mark.parametrize("row", _rows("languages.jsonl"), ids=lambda row: row["text"])

@@ -7,7 +7,7 @@ from acc_ace.cli.checks.storage import from_memory
 from acc_ace.cli.names import APP_NAME, DEFAULT_USER
 from acc_ace.config import Settings
 from acc_ace.core.schemas.base import Tenant
-from acc_ace.core.text.rules.reading import Trust
+from acc_ace.core.text.rules.reader import Trust
 from acc_ace.errors import ConfigError
 from acc_ace.models.factory import endpoint_of, place_of
 from acc_ace.models.names import note_on

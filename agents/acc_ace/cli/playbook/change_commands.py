@@ -1,7 +1,7 @@
 """Commands that change the playbook: apply, pin, edit, restore, roll back, refine, import."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, TextIO
@@ -28,6 +28,8 @@ from acc_ace.errors import AccAceError, InputError
 from acc_ace.hooks import PLAYBOOK_FILES, only
 
 app = typer.Typer(rich_markup_mode=None)
+
+Change = Callable[[PlaybookService, str], Awaitable[PlaybookEdit]]
 
 STDIN = "-"
 MOST_LINE = MOST_BATCH_CHARACTERS + 2
@@ -61,34 +63,36 @@ def apply(
     raise typer.Exit(ExitCode.OK if succeeded else ExitCode.BAD_INPUT)
 
 
-@app.command()
-def pin(
-    bullet: BulletId,
-    *,
-    app_name: App = APP_NAME,
-    user: User = None,
-    as_json: Json = False,
-) -> None:
-    """Protect a bullet from automatic changes."""
-    done = with_playbook(
-        PlaybookTarget(user, app=app_name), lambda service: service.pin(bullet, pinned=True)
-    )
-    report(done, as_json=as_json, note=f"{bullet} is pinned: protected from automatic changes")
+def _command(name: str, means: str, change: Change, note: str) -> None:
+    """Add a command that changes a bullet by its id alone."""
+
+    @app.command(name, help=means)
+    def command(
+        bullet: BulletId, *, app_name: App = APP_NAME, user: User = None, as_json: Json = False
+    ) -> None:
+        target = PlaybookTarget(user, app=app_name)
+        done = with_playbook(target, lambda service: change(service, bullet))
+        report(done, as_json=as_json, note=f"{bullet} {note}")
 
 
-@app.command()
-def unpin(
-    bullet: BulletId,
-    *,
-    app_name: App = APP_NAME,
-    user: User = None,
-    as_json: Json = False,
-) -> None:
-    """Allow automatic changes to a bullet again."""
-    done = with_playbook(
-        PlaybookTarget(user, app=app_name), lambda service: service.pin(bullet, pinned=False)
-    )
-    report(done, as_json=as_json, note=f"{bullet} is not pinned")
+_command(
+    "pin",
+    "Protect a bullet from automatic changes.",
+    lambda service, bullet: service.pin(bullet, pinned=True),
+    "is pinned: protected from automatic changes",
+)
+_command(
+    "unpin",
+    "Allow automatic changes to a bullet again.",
+    lambda service, bullet: service.pin(bullet, pinned=False),
+    "is not pinned",
+)
+_command(
+    "restore",
+    "Restore an archived, removed or merged bullet.",
+    PlaybookService.restore,
+    "was restored",
+)
 
 
 @app.command()
@@ -111,21 +115,6 @@ def edit(
     after = done.stored.playbook.get(bullet)
     text = "" if after is None else f"[{after.id}] {after.section}: {after.content}"
     report(done, as_json=as_json, note=text)
-
-
-@app.command()
-def restore(
-    bullet: BulletId,
-    *,
-    app_name: App = APP_NAME,
-    user: User = None,
-    as_json: Json = False,
-) -> None:
-    """Restore an archived, removed or merged bullet."""
-    done = with_playbook(
-        PlaybookTarget(user, app=app_name), lambda service: service.restore(bullet)
-    )
-    report(done, as_json=as_json, note=f"{bullet} was restored")
 
 
 @app.command()

@@ -148,12 +148,6 @@ class Playbook(StoredValue):
         draft.remove(bullet_id)
         return self.with_draft(draft)
 
-    def pin_bullet(self, bullet_id: str, *, pinned: bool = True) -> Self:
-        """Pin or unpin a bullet; raises PlaybookError 'unknown_id'."""
-        draft = self.draft()
-        draft.pin(bullet_id, pinned=pinned)
-        return self.with_draft(draft)
-
     def update_bullet_tag(
         self, bullet_id: str, tag: Tag, *, increment: int = 1, at: datetime = EPOCH
     ) -> Self:

@@ -46,7 +46,7 @@ def rules_in(text: str) -> list[OwnQuote]:
     return [
         OwnQuote(sentence, sentence)
         for sentence, reading in heard
-        if reading.is_sure and reading.binds > reading.loosens
+        if reading.reaches("sure") and reading.binds > reading.loosens
     ]
 
 

@@ -8,6 +8,7 @@ gate of its own: while a tenth of the near misses fires, it misses a quarter of 
 import json
 import math
 from collections.abc import Collection, Iterator, Sequence
+from enum import StrEnum
 from functools import cache
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, TypedDict
@@ -30,6 +31,22 @@ _CONTENT = lazy_pattern("[一-鿿々]+|[゠-ヿ]+")
 _ENDINGS = ("ing", "ed", "ly", "s")
 _CHINESE: Final = frozenset("你您她這們嗎呢吧很沒讓給請別把")
 """Characters that Japanese without kana does not write, though its encodings have them."""
+
+
+class Trust(StrEnum):
+    """How far what the CCM says of rules is heeded."""
+
+    BELIEVED = "believed"
+    UNPROVED = "unproved"
+    """It has not shown yet that it finds rules: what it passes over is not taken for none."""
+    DOUBTED = "doubted"
+    """It has been wrong too often: in force is what the reader half believes besides."""
+    ABSENT = "absent"
+    """It said nothing of rules, or nothing that can be used: the reader decides alone."""
+
+
+HEEDED: Final = frozenset({Trust.BELIEVED, Trust.UNPROVED})
+"""With these, what a CCM calls a rule is taken for one."""
 
 
 class Header(TypedDict):
@@ -58,25 +75,13 @@ class SentenceReading(NamedTuple):
     is_plain: bool = False
     """Has the form of a plain prohibition, and is not certainly none."""
 
-    @property
-    def is_very_sure(self) -> bool:
-        """Binds, as at most 1 % of near misses and 0.3 % of ordinary sentences seem to."""
-        return self.binds > self._limits["very_sure"]
+    def reaches(self, limit: str) -> bool:
+        """Whether it binds as surely as one of the limits says; of no other.
 
-    @property
-    def is_sure(self) -> bool:
-        """Binds, as at most 6 % of near misses and 2 % of ordinary sentences do."""
-        return self.binds > self._limits["sure"]
-
-    @property
-    def is_half_sure(self) -> bool:
-        """Binds, as at most 20 % of near misses and 6 % of ordinary sentences do."""
-        return self.binds > self._limits["half"]
-
-    @property
-    def is_suspect(self) -> bool:
-        """Binds, as at most 35 % of near misses and 15 % of ordinary sentences do."""
-        return self.binds > self._limits["suspect"]
+        As 'suspect' do at most 35 % of near misses and 15 % of ordinary sentences, as 'half' 20
+        and 6 %, as 'sure' 6 and 2 %, as 'very_sure' 1 and 0.3 %.
+        """
+        return self.binds > self._limits.get(limit, 1.0)
 
     @property
     def is_certainly_none(self) -> bool:

@@ -6,7 +6,6 @@ opinion on each. How far the CCM is heeded depends on whether it has earned it (
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from enum import StrEnum
 from typing import Final
 
 from acc_ace.core.schemas.commit import (
@@ -40,29 +39,20 @@ from acc_ace.core.text.rules.mentions import (
     seems_to_loosen,
 )
 from acc_ace.core.text.rules.own_words import OwnWords, is_rewording, own_words
-from acc_ace.core.text.rules.reader import SentenceReading, knows, read_sentence
+from acc_ace.core.text.rules.reader import HEEDED, SentenceReading, Trust, knows, read_sentence
 from acc_ace.core.text.sentences import split_clauses, split_sentences
 from acc_ace.core.text.similarity import content_words
 
 _NOT_COPIED = "it names no sentence of the user's own; give the number of the sentence"
 _MOST_PROPOSALS = 400
-
-
-class Trust(StrEnum):
-    """How far what the CCM says of rules is heeded."""
-
-    BELIEVED = "believed"
-    UNPROVED = "unproved"
-    """It has not shown yet that it finds rules: what it passes over is not taken for none."""
-    DOUBTED = "doubted"
-    """It has been wrong too often: in force is what the reader half believes besides."""
-    ABSENT = "absent"
-    """It said nothing of rules, or nothing that can be used: the reader decides alone."""
-
-    @property
-    def is_heeded(self) -> bool:
-        """Whether what it calls a rule is taken for one."""
-        return self in {Trust.BELIEVED, Trust.UNPROVED}
+_PASSED_OVER: Final = {
+    Trust.BELIEVED: ("never", "very_sure", "never"),
+    Trust.UNPROVED: ("very_sure", "sure", "half"),
+    Trust.DOUBTED: ("sure", "never", "suspect"),
+    Trust.ABSENT: ("sure", "suspect", "never"),
+}
+"""What a CCM passes over binds, is said, and is said once a session, from where the reader is so
+sure on."""
 
 
 def numbered_words(messages: Sequence[TurnInput]) -> list[OwnWords]:
@@ -214,8 +204,9 @@ class _Notes:
 
     def __init__(self, own: OwnWords, pins: Sequence[ConstraintPin], trust: Trust) -> None:
         self.own, self._pins, self._trust = own, pins, trust
+        self._binds, self._is_said, self._is_listed = _PASSED_OVER[trust]
         self._heard = dict(readings(own))
-        self._binding = list[OwnQuote]()
+        self._binding = dict[OwnQuote, None]()
         self._loosening = list[Loosening]()
         self._goal: OwnQuote | None = None
         self._unkept = list[Unkept]()
@@ -249,9 +240,9 @@ class _Notes:
                 case ChangeKind.GOAL:
                     self._goal = self._goal or quote
                 case ChangeKind.ADD if not self._loosens(quote, reading):
-                    self._bind(quote)
-                case ChangeKind.ADD | ChangeKind.PERMIT:
-                    self._loosen(ChangeKind.PERMIT, quote)
+                    self._binding[quote] = None
+                case ChangeKind.ADD | ChangeKind.PERMIT if not self._known(quote.text):
+                    self._loosening.append(Loosening(ChangeKind.PERMIT, quote))
                 case ChangeKind.RELEASE | ChangeKind.AMEND:
                     self._change(change, quote, reading)
 
@@ -261,8 +252,8 @@ class _Notes:
         sentence = self.own.about(entry) or sole
         if not sentence or self._is_settled(sentence):
             return
-        if self._heard[sentence].is_sure:
-            self._bind(OwnQuote(sentence, sentence))
+        if self._heard[sentence].reaches("sure"):
+            self._binding[OwnQuote(sentence, sentence)] = None
         else:
             listed = self._trust is Trust.DOUBTED
             self._unkept.append(Unkept(sentence, WhyUnkept.UNREADABLE, is_listed=listed))
@@ -270,16 +261,16 @@ class _Notes:
 
     def _read_the_rest(self) -> None:
         """What the CCM passed over, as far as the reader is sure of it."""
-        if not self._trust.is_heeded and not knows(self.own.message):
+        if self._trust not in HEEDED and not knows(self.own.message):
             rest = [each.text for each in self.own.sentences if not self._is_settled(each.text)]
             self._unkept += [Unkept(text, WhyUnkept.LANGUAGE) for text in rest[:1]]
             return
         for sentence in self.own.sentences:
             if not self._is_settled(sentence.text):
                 self._read_alone(OwnQuote(sentence.text, sentence.text))
-        alone = not self._trust.is_heeded
+        limit = "very_sure" if self._trust in HEEDED else "sure"
         read = ((text, read_sentence(text)) for text in self.own.of_others_by_guess())
-        self._say_foreign([t for t, each in read if each.is_very_sure or (alone and each.is_sure)])
+        self._say_foreign([text for text, each in read if each.reaches(limit)])
 
     def _say_foreign(self, words: Sequence[str]) -> None:
         """What is not taken over, as it stands where others' words do."""
@@ -304,7 +295,7 @@ class _Notes:
 
     def _read_alone(self, quote: OwnQuote) -> None:
         reading = self._heard[quote.sentence]
-        alone = not self._trust.is_heeded
+        alone = self._trust not in HEEDED
         if seems_to_loosen(quote.text, reading):
             pin = meant(quote.text, self._pins)
             if alone and pin is None and names_a_rule(quote.text):
@@ -316,47 +307,29 @@ class _Notes:
                 self._unkept.append(Unkept(quote.text, WhyUnkept.NO_WORDING, pin.id))
             elif loosens_by_form(quote.text):
                 self._unkept.append(Unkept(quote.text, WhyUnkept.UNSURE))
-        elif reading.is_very_sure or (reading.is_sure and self._is_weighed(quote)):
-            may_bind = alone or (reading.is_very_sure and self._trust is Trust.UNPROVED)
-            if may_bind and not self._loosens(quote, reading):
-                self._bind(quote)
-            elif not self._known(quote.text):
-                self._say_unsure(quote.text)
-        elif self._is_told(reading) and self._is_news(quote.text):
-            self._say_unsure(quote.text, is_guess=self._trust is Trust.UNPROVED)
+        elif reading.reaches(self._binds) and not self._loosens(quote, reading):
+            self._binding[quote] = None
+        else:
+            self._say_unsure(quote, reading)
 
-    def _say_unsure(self, text: str, *, is_guess: bool = False) -> None:
-        """Say that it may be a rule; beside a CCM with errors, or as a guess, once a session."""
-        listed = is_guess or self._trust is Trust.DOUBTED
-        self._unkept.append(Unkept(text, WhyUnkept.UNSURE, is_listed=listed))
-
-    def _is_weighed(self, quote: OwnQuote) -> bool:
-        """Whether the reader need not be very sure of what the CCM passed over."""
-        return self._trust is not Trust.BELIEVED or loosens_by_form(quote.text)
-
-    def _is_told(self, reading: SentenceReading) -> bool:
-        """Whether a sentence that is not kept is said to be so; a CCM's misquote may mean it."""
-        if self._trust is Trust.UNPROVED and reading.is_half_sure:
-            return True
-        if not self._trust.is_heeded:
-            return reading.is_suspect
-        return bool(self._misquoted) and not reading.is_certainly_none
-
-    def _is_news(self, text: str) -> bool:
-        """Whether a suspect says what no rule in force says, and takes back no answer."""
-        return not (self._known(text) or is_correction(text))
+    def _say_unsure(self, quote: OwnQuote, reading: SentenceReading) -> None:
+        """Say that a sentence that was passed over may be a rule; a misquote may mean it."""
+        is_misquoted = bool(self._misquoted) and not reading.is_certainly_none
+        is_doubtful = reading.reaches("sure") and loosens_by_form(quote.text)
+        is_said = is_misquoted or is_doubtful or reading.reaches(self._is_said)
+        is_news = reading.reaches("sure") or not is_correction(quote.text)
+        may_be = is_said or reading.reaches(self._is_listed)
+        if may_be and is_news and not self._known(quote.text):
+            self._unkept.append(Unkept(quote.text, WhyUnkept.UNSURE, is_listed=not is_said))
 
     def _is_heeded(self, kind: ChangeKind, reading: SentenceReading) -> bool:
         """Whether a proposal counts: always of a CCM that is heeded, else if half believed."""
-        if self._trust.is_heeded:
-            return True
-        if kind is ChangeKind.ADD:
-            return reading.is_half_sure or reading.loosens_alone
-        return kind is ChangeKind.GOAL or reading.loosens_alone
+        is_half = kind is ChangeKind.ADD and reading.reaches("half")
+        return self._trust in HEEDED or kind is ChangeKind.GOAL or is_half or reading.loosens_alone
 
     def _loosens(self, quote: OwnQuote, reading: SentenceReading) -> bool:
         """Whether it loosens, whatever the CCM calls it."""
-        is_heeded = self._trust.is_heeded
+        is_heeded = self._trust in HEEDED
         is_sure = reading.loosens_though_believed if is_heeded else reading.loosens_alone
         return loosens_by_form(quote.text) or (is_sure and reading.loosens > reading.binds)
 
@@ -365,20 +338,17 @@ class _Notes:
         named = next((pin for pin in self._pins if pin.id == change.rule_id), None)
         said = f"{quote.sentence} {change.text or ''}"
         is_related = named is not None and is_about(said, named)
-        if not is_related and reading.is_sure and not self._loosens(quote, reading):
+        if not is_related and reading.reaches("sure") and not self._loosens(quote, reading):
             # Another matter than the rule's: an addition, never a change of it.
-            self._bind(quote)
+            self._binding[quote] = None
             return
-        is_believed = self._trust.is_heeded and not reading.is_half_sure
+        is_believed = self._trust in HEEDED and not reading.reaches("half")
         pin = named if is_related or is_believed else meant(quote.text, self._pins)
         if pin is None:
             self._unkept.append(Unkept(quote.text, WhyUnkept.NO_RULE))
             return
         wording = _wording(change.text, quote, pin) if change.kind is ChangeKind.AMEND else ""
         self._loosening.append(Loosening(change.kind, quote, pin.id, wording))
-
-    def _bind(self, quote: OwnQuote) -> None:
-        self._binding += [] if quote in self._binding else [quote]
 
     def _new(self) -> Iterator[OwnQuote]:
         """What binds and no rule in force says yet."""
@@ -406,10 +376,6 @@ class _Notes:
             before = quote
         if before:
             yield before
-
-    def _loosen(self, kind: ChangeKind, quote: OwnQuote) -> None:
-        if not self._known(quote.text):
-            self._loosening.append(Loosening(kind, quote))
 
     def _known(self, text: str) -> ConstraintPin | None:
         """The rule in force that says it already."""
@@ -439,7 +405,7 @@ def _wording(text: str | None, quote: OwnQuote, pin: ConstraintPin) -> str:
     said = same_wording(quote.sentence)
     is_fragment = same_wording(text) in said and len(wanted & rule) < _WORDING_NEW * len(rule)
     # The whole message is a rule's wording only if it sounds like a rule.
-    is_order = same_wording(text) == said and not read_sentence(quote.sentence).is_half_sure
+    is_order = same_wording(text) == said and not read_sentence(quote.sentence).reaches("half")
     return "" if is_new or is_fragment or is_order else text
 
 
