@@ -1,4 +1,4 @@
-"""A clock that stands still until it is told to move."""
+"""A clock that stands still until it is told to move, and one on which it is always Wednesday."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -18,3 +18,14 @@ class FixedClock:
         """Move on, e.g. `advance(seconds=30)`; the new time."""
         self._now += timedelta(**by)
         return self._now
+
+
+class WednesdayClock:
+    """The machine's clock, moved back to its last Wednesday: rules of other days do not hold."""
+
+    def now(self) -> datetime:
+        real = datetime.now(UTC)
+        return real - timedelta(days=(real.weekday() - _WEDNESDAY) % 7)
+
+
+_WEDNESDAY = 2

@@ -24,6 +24,7 @@ from config import GuardMode, Role, Settings
 from schemas.base import SessionKey
 from schemas.interaction import Interaction
 from schemas.report import TurnDone, TurnEvent, TurnReport
+from tests.fakes.clock import WednesdayClock
 from tests.fakes.scripted_llm import ScriptedLlm
 
 KEY = SessionKey("desk", "ops", "s1")
@@ -38,7 +39,7 @@ class Desk:
     memory: ScriptedLlm = field(default_factory=ScriptedLlm)
     others: tuple[BasePlugin, ...] = ()
     resumable: bool = False
-    clock: Clock | None = None
+    clock: Clock = field(default_factory=WednesdayClock)
     guard: GuardMode | None = None
     judge: BaseLlm | None = None
     notes: NotesMode = "answer"
