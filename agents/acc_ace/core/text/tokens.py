@@ -1,7 +1,8 @@
 """Estimate tokens deterministically, without a tokenizer.
 
-One token per CJK character, per four consecutive letters or digits, and per punctuation mark.
-The estimate is on the high side for current models, so a budget met here is met there.
+A token is a word of up to eight Latin letters, three of other scripts, two kana, one other CJK
+character, three digits, three capitals, four ASCII marks in a row, or one other mark. Within a tenth of o200k_base for prose, Japanese,
+JSON, schemas and code (`bench.token_counts`); other tokenizers of current models are near it.
 """
 
 from itertools import islice
@@ -9,10 +10,15 @@ from itertools import islice
 from acc_ace.core.text.patterns import lazy_pattern, remembered
 
 CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\uff9f"
-"""Characters that count as one token each, as regular expression ranges."""
+"""Characters of scripts without spaces, as regular expression ranges."""
 
-_PIECE = lazy_pattern(rf"[{CJK}]|[^\W_{CJK}]{{1,4}}|[^\w\s]|_")
-"""One piece is one token: a CJK character, up to four other word characters, or a mark."""
+_LATIN = "a-zß-öø-ÿ"
+_PIECE = lazy_pattern(
+    rf"[\u3040-\u309f]{{1,2}}|[\u30a0-\u30ff]{{1,2}}|[{CJK}]"
+    rf"|[A-Z]?[{_LATIN}]{{1,8}}|[A-Z]{{1,3}}|\d{{1,3}}|[^\W\d_{_LATIN}{CJK}]{{1,3}}"
+    r"|[!-/:-@[-^`{-~]{1,4}|[^\w\s]|_"
+)
+"""One piece is one token."""
 
 CUT_MARK = "…"
 
