@@ -173,6 +173,7 @@ def means_of(whole: Run, turns: int) -> Cells:
         "tokens in": round(run.mean("tokens_in")),
         "tokens out": round(run.mean("tokens_out")),
         "BPE in": round(run.mean("real_in")) or None,
+        "own in": round(run.mean("own_in")),
         "BPE out": round(run.mean("real_out")) or None,
         "cost": round(run.mean("cost")),
         "cost, cached": round(run.mean("cached_cost")),

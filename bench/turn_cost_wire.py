@@ -21,7 +21,7 @@ from google.genai import types
 from pydantic import Field
 
 from acc_ace.core.text.rules.own_words import own_words
-from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.core.text.tokens import CJK, estimate_tokens
 from acc_ace.models.response_shape import declarations_of, json_schema_of, parameters_of, role_of
 from bench.incident_talk import FIRST_RULE, RULES, Exchange, exchanges
 
@@ -39,6 +39,7 @@ CACHED_PRICE = 0.25
 CACHE_MINIMUM = 1_024
 """Tokens that a shared prefix needs to be cached; providers set 1,024 or more."""
 
+_THEN = re.compile(rf"[{CJK}]|[^\W_{CJK}]{{1,4}}|[^\w\s]|_")
 _BLOCK = re.compile(r'<input name="([a-z_]+)">.*?</input>', re.DOTALL)
 _ARTIFACT = re.compile(r'"artifact_id":"([^"]+)"|<artifact id="([^"]+)"')
 _QUOTATIONS = re.compile(r"^- \[[a-z]+:[^\]\n]+\] .*", re.MULTILINE)
@@ -56,6 +57,8 @@ class TurnUse:
     real_in: int = 0
     """The same by a real BPE; 0 where none is installed."""
     real_out: int = 0
+    own_in: int = 0
+    """The same as the product counts."""
     cached: int = 0
     """Tokens of the input that a cache of prefixes covers."""
     has_rule: bool = False
@@ -113,29 +116,30 @@ class MeteredLlm(BaseLlm):
             content=types.Content(role="model", parts=[reply]),
             partial=False,
             usage_metadata=types.GenerateContentResponseUsageMetadata(
-                prompt_token_count=estimate_tokens(wire),
-                candidates_token_count=estimate_tokens(said),
+                prompt_token_count=tokens_then(wire),
+                candidates_token_count=tokens_then(said),
             ),
         )
 
     def _count(self, role: str, parts: dict[str, str], wire: str, said: str) -> None:
-        use, tokens = self.use, estimate_tokens(wire)
+        use, tokens = self.use, tokens_then(wire)
         use.calls += 1
         use.stages[role] += 1
         use.tokens_in += tokens
-        use.tokens_out += estimate_tokens(said)
+        use.tokens_out += tokens_then(said)
         use.real_in += real_tokens(wire)
+        use.own_in += estimate_tokens(wire)
         use.real_out += real_tokens(said)
         for name, text in parts.items():
             for part, size in _sizes(name, text):
                 use.parts[role, part] += size
-        use.parts[role, "output"] += estimate_tokens(said)
+        use.parts[role, "output"] += tokens_then(said)
         if role in self.before:
             same = shared_chars(self.before[role], wire)
-            prefix = estimate_tokens(wire[:same])
+            prefix = tokens_then(wire[:same])
             if role == "generator":
                 use.beyond += tokens - prefix
-                use.quoted += sum(map(estimate_tokens, _QUOTATIONS.findall(wire, same)))
+                use.quoted += sum(map(tokens_then, _QUOTATIONS.findall(wire, same)))
             use.cached += prefix if prefix >= CACHE_MINIMUM else 0
             use.shared.append((role, prefix / tokens))
         self.before[role] = wire
@@ -172,6 +176,11 @@ def wire_parts(request: LlmRequest) -> Iterator[tuple[str, str]]:
     yield "schema", _json(schema) if schema else ""
     yield "system", str(request.config.system_instruction or "")
     yield "contents", "\n".join(map(_shown, request.contents))
+
+
+def tokens_then(text: str) -> int:
+    """Tokens as they were counted until 2026-11-29, in which the goals are set."""
+    return len(_THEN.findall(text))
 
 
 def real_tokens(text: str) -> int:
@@ -284,8 +293,8 @@ def _shown(content: types.Content) -> str:
 def _sizes(name: str, text: str) -> Iterator[tuple[str, int]]:
     """Tokens of a part of the request, its tagged blocks apart."""
     for block in _BLOCK.finditer(text):
-        yield block.group(1), estimate_tokens(block.group(0))
-    yield name, estimate_tokens(_BLOCK.sub(" ", text))
+        yield block.group(1), tokens_then(block.group(0))
+    yield name, tokens_then(_BLOCK.sub(" ", text))
 
 
 def _json(value: object) -> str:

@@ -242,7 +242,7 @@ async def test_server_without_usage_data_gets_estimates_that_are_marked() -> Non
     (response,) = await ask(model)
     use = use_of(response)
     assert use.estimated
-    assert (use.input > 0, use.output) == (True, 7)
+    assert (use.input > 0, use.output) == (True, 5)
 
 
 @pytest.mark.parametrize("error", [ConfigError("no key"), InputError("no images")])

@@ -395,7 +395,10 @@ def test_a_lifted_rule_takes_its_questions_along() -> None:
 
 def test_a_consent_that_overflows_the_budget_is_said_not_kept_and_loses_nothing() -> None:
     limits = Limits(constraints_tokens=32)
-    permission = "Refunds of orders from Osaka below 20 euros need no approval from Mika."
+    permission = (
+        "Refunds of orders from Osaka, Kobe or Nara below 20 euros need no approval from Mika, "
+        "Ana, Bo or me, whoever asks for them and when."
+    )
     before = say(CommittedState(), f"Rule: {BAN_EN}", limits=limits).state
     question = say(before, permission, permit(permission), limits=limits)
     assert texts(question) == [BAN_EN]

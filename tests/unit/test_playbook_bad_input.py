@@ -172,7 +172,7 @@ def test_a_longer_text_asks_for_a_refine_before_it_is_held(operation: DeltaOpera
         return curate(current, DeltaBatch(operations=[removal]), replace(context, refine=None))
 
     batch = DeltaBatch(operations=[operation])
-    full = replace(CONTEXT, limits=Limits(playbook_tokens=70))
+    full = replace(CONTEXT, limits=Limits(playbook_tokens=60))
 
     assert [item.reason for item in curate(playbook, batch, full).results] == ["over_budget"]
     curated = curate(playbook, batch, replace(full, refine=refine))

@@ -249,7 +249,7 @@ def test_without_a_model_only_the_previous_turn_qualifies() -> None:
 @pytest.mark.parametrize("limits", [Limits(recall_k=2), Limits(recall_tokens=64)])
 def test_what_qualifies_is_bounded_by_count_and_by_tokens(limits: Limits) -> None:
     words = ("alpha", "beta", "gamma", "delta")
-    documents = [document(f"{word} " * 15, f"d-{n}") for n, word in enumerate(words)]
+    documents = [document(f"{word} " * 32, f"d-{n}") for n, word in enumerate(words)]
     everything = decided(**{f"d_{n}": True for n in range(4)})
     result = conclude(screened(*documents), everything, limits=limits)
     assert len(result.qualified) == 2

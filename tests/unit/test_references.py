@@ -106,7 +106,7 @@ def test_a_quotation_against_a_rule_in_force_is_left_out(
 def test_relations_give_way_before_quotations_where_the_whole_is_full() -> None:
     small = LIMITS.model_copy(update={"ccs_tokens": 256})
     relations = [f"cause: fault {number} -> alarm {number}" for number in range(12)]
-    proposal = ccs(episodic_trace="x " * 60, relational_map=relations)
+    proposal = ccs(episodic_trace="x " * 120, relational_map=relations)
     said = TurnInput(text=" ".join(relations))
     evidence = Evidence({"turn:s:1": "seen"}, quotations={"turn:s:1": QUOTED["turn:s:1"]})
     result = commit(CommittedState(), proposal, said, evidence=evidence, limits=small)

@@ -4,11 +4,11 @@ import asyncio
 from itertools import islice
 from xml.etree import ElementTree
 
-from acc_ace.core.text.tokens import estimate_tokens
 from bench.cost_picture import Curve, Survival, picture
 from bench.incident_talk import FIRST_RULE, RULE_TURN, exchanges, first
 from bench.turn_cost import SMOOTHED, break_even, take
 from bench.turn_cost_contenders import CONTENDERS
+from bench.turn_cost_wire import tokens_then
 
 
 def test_a_growing_cost_passes_a_flat_one_per_turn_and_later_in_total() -> None:
@@ -24,7 +24,7 @@ def test_a_cost_that_never_passes_breaks_even_nowhere() -> None:
 
 def test_ordinary_turns_have_about_135_tokens_and_none_is_the_copy_of_another() -> None:
     talk = first(40)
-    sizes = [estimate_tokens(each.said) + estimate_tokens(each.answer) for each in talk]
+    sizes = [tokens_then(each.said) + tokens_then(each.answer) for each in talk]
     assert 125 <= sum(sizes) / len(sizes) <= 145
     assert len({each.said for each in talk}) == len(talk)
     assert talk[RULE_TURN - 1].said.endswith(FIRST_RULE)

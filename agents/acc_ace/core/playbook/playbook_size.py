@@ -10,7 +10,7 @@ from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.tokens import estimate_tokens
 
 _NEW_HEAD = "[b-00001] helpful=0 harmful=0 ::"
-_FRAME = "[] helpful= harmful= ::"
+_FRAME = "[ ] helpful= harmful= ::"
 
 
 def new_line_tokens(content: str) -> int:
@@ -21,15 +21,10 @@ def new_line_tokens(content: str) -> int:
 def line_tokens(bullet: Bullet) -> int:
     """Tokens of the bullet's line in a prompt, counters included.
 
-    Tags rarely change it: a counter is one token up to 9,999.
+    Tags rarely change it: a counter is one token up to 999.
     """
-    counters = _number_tokens(bullet.helpful) + _number_tokens(bullet.harmful)
+    counters = _text_tokens(f"{bullet.helpful} {bullet.harmful}")
     return _text_tokens(_FRAME) + _text_tokens(bullet.id) + counters + _text_tokens(bullet.content)
-
-
-def _number_tokens(number: int) -> int:
-    """Four digits are a token."""
-    return (len(str(number)) + 3) // 4
 
 
 @lru_cache(maxsize=4_096)

@@ -41,7 +41,7 @@ class Limits(BaseModel):
         default=80, ge=16, le=2_048, description="Maximum tokens of the uncertainty signal."
     )
     retrieved_artifacts_tokens: int = Field(
-        default=600,
+        default=480,
         ge=16,
         le=8_192,
         description="Maximum tokens of the artifact references, with what they quote.",
@@ -100,7 +100,7 @@ class Limits(BaseModel):
         description="Maximum tokens of one chunk; keep it below artifact_tokens.",
     )
     playbook_prompt_tokens: int = Field(
-        default=1_500,
+        default=1_200,
         ge=64,
         le=200_000,
         description="Maximum tokens of the playbook excerpt in a prompt.",
