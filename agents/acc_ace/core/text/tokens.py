@@ -14,7 +14,7 @@ CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af\uff66-\
 
 _PIECE = lazy_pattern(
     rf"[\u3040-\u309f]{{1,2}}|[\u30a0-\u30ff]{{1,2}}|[{CJK}]|[A-Z]?[a-zß-öø-ÿ]{{1,8}}"
-    rf"|[^\W_a-zß-öø-ÿ{CJK}]{{1,3}}|[!-/:-@[-`{{-~]{{1,4}}|[^\w\s]"
+    rf"|[^\W_a-zß-öø-ÿ{CJK}]{{1,3}}|[!-/:-@[-`{{-~‹›]{{1,4}}|[^\w\s]"
 )
 """One piece is one token."""
 
