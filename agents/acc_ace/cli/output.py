@@ -66,6 +66,8 @@ class ExitCode(IntEnum):
     """Input, settings, files or the database are at fault."""
     INTERRUPTED = 130
     """Ctrl-C, by shell convention."""
+    TERMINATED = 143
+    """SIGTERM, by the same."""
 
 
 def exit_code(error: AccAceError) -> ExitCode:

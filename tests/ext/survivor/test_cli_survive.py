@@ -169,7 +169,8 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     assert ended.stderr == f"error (invalid_settings): {needs}\n"
 
 
-def test_an_interrupted_run_is_saved(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_run_is_saved(tmp_path: Path, sent: signal.Signals, code: int) -> None:
     report, run = tmp_path / "report.json", runs_folder(tmp_path / "data") / "run-0.jsonl"
     running = subprocess.Popen(  # noqa: S603 - our own command
         [
@@ -184,9 +185,9 @@ def test_an_interrupted_run_is_saved(tmp_path: Path) -> None:
     )
     assert running.stderr is not None
     assert running.stderr.readline().startswith("episode 1, tick 1 (step ")
-    running.send_signal(signal.SIGINT)
+    running.send_signal(sent)
     said, problems = running.communicate(timeout=60)
-    assert running.returncode == 130
+    assert running.returncode == code
     assert "interrupted; the tick that was running is undone" in problems
     assert "Traceback" not in problems
     assert f"saved in {run}" in said

@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing, closing, nullcontext
 from pathlib import Path
+from threading import Event
+from types import FrameType
 from typing import Final, TextIO
 
 from rich.console import Console
@@ -69,7 +72,7 @@ def run_survive(
     as_json: bool,
     quiet: bool,
 ) -> ExitCode:
-    """Live the episodes; Ctrl-C and errors save what there is. `ui` is the port of the cockpit.
+    """Live the episodes; Ctrl-C, SIGTERM and errors save what there is. `ui` is the cockpit's port.
 
     Raises ConfigError or InputError before the first tick; then what ends the run.
     """
@@ -87,13 +90,14 @@ def run_survive(
         rules=(*RULES, *rules),
         tick_delay=tick_delay,
     )
-    people, measures = stderr_console(), RunMeasures()
+    people, measures, terminated = stderr_console(), RunMeasures(), Event()
     _say_price(people, load_prices(settings.prices), names, run, max_cost)
     file = _run_file(settings, run, save_run)
     copy = None if ui is None else _copy_to_show(settings, run, file)
     page = _page(run, ui, LINGER if linger is None else linger, people)
     try:
         with page as port, ExitStack() as left:
+            _end_at_sigterm(left, terminated)
             report = None
             if save_report:
                 report = left.enter_context(create_private_file(save_report, "--save-report"))
@@ -105,8 +109,24 @@ def run_survive(
             asyncio.run(_live(settings, run, max_cost, port=port, takers=takers, people=people))
     except KeyboardInterrupt:
         people.print("interrupted; the tick that was running is undone", style="yellow")
-        return ExitCode.INTERRUPTED
+        return ExitCode.TERMINATED if terminated.is_set() else ExitCode.INTERRUPTED
     return ExitCode.OK
+
+
+def _end_at_sigterm(left: ExitStack, terminated: Event) -> None:
+    """Until the stack is left, SIGTERM sets the event and does what Ctrl-C does.
+
+    Also in a process that ignores SIGINT, as one in the background of a script does.
+    """
+
+    def end(_: int, frame: FrameType | None) -> None:
+        terminated.set()
+        interrupt = signal.getsignal(signal.SIGINT)
+        if not callable(interrupt):
+            raise KeyboardInterrupt
+        interrupt(signal.SIGINT, frame)
+
+    left.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, end))
 
 
 def _page(
