@@ -39,7 +39,7 @@ PINS: Final = {
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(461, 250),
     "deep tests": Pin(57, 60),
-    "code lines": Pin(46_001, 42_500),
+    "code lines": Pin(46_012, 42_500),
     "code lines of the core": Pin(26_383, 23_500),
     "modules that the plugin loads": Pin(135, 150),
     "class names defined twice": Pin(0, 0),
@@ -76,7 +76,7 @@ EXTENSIONS: Final = {
     "postgres": 1_190,
     "semantic": 962,
     "strategies": 140,
-    "survivor": 3_586,
+    "survivor": 3_595,
 }
 
 LOADED: Final = """
