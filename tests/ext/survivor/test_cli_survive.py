@@ -169,12 +169,21 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     assert ended.stderr == f"error (invalid_settings): {needs}\n"
 
 
-@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_run_is_saved(tmp_path: Path, sent: signal.Signals, code: int) -> None:
+IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""What a script does to a command that it starts with `&`: it ignores Ctrl-C."""
+
+
+@pytest.mark.parametrize(
+    ("shell", "sent", "code"),
+    [((), signal.SIGINT, 130), ((), signal.SIGTERM, 143), (IN_BACKGROUND, signal.SIGTERM, 143)],
+)
+def test_an_interrupted_run_is_saved(
+    tmp_path: Path, shell: tuple[str, ...], sent: signal.Signals, code: int
+) -> None:
     report, run = tmp_path / "report.json", runs_folder(tmp_path / "data") / "run-0.jsonl"
     running = subprocess.Popen(  # noqa: S603 - our own command
         [
-            *(str(BIN / "acc-ace"), "survive", "--ticks", "100000", "--tick-delay", "60"),
+            *(*shell, str(BIN / "acc-ace"), "survive", "--ticks", "100000", "--tick-delay", "60"),
             *("--save-report", str(report)),
         ],
         env=environment(tmp_path / "data"),
