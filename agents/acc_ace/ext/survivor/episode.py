@@ -16,7 +16,7 @@ from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.text.normalize import one_line
 from acc_ace.errors import InputError
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
-from acc_ace.ext.survivor.fear import Curiosity, Fear
+from acc_ace.ext.survivor.fear import Curiosity, Fear, is_damaged
 from acc_ace.ext.survivor.memory_manager import MemoryManager, cause_of
 from acc_ace.ext.survivor.planner import Beliefs
 from acc_ace.ext.survivor.reward_synthesizer import RewardSynthesizer, report
@@ -66,10 +66,14 @@ class Tick(NamedTuple):
 class LiveEpisode:
     """The surroundings of the Execution Engine, with map, fear, curiosity, rewards and logs."""
 
-    def __init__(self, key: SessionKey, world: World, *, layout: int) -> None:
-        """`layout` is the seed of the ground. Raises what the world raises."""
+    def __init__(self, key: SessionKey, world: World, *, layout: int, mind: str = "") -> None:
+        """`layout` is the seed of the ground, `mind` what an earlier life left.
+
+        Raises what the world raises.
+        """
         self.world, self.ground = world, ExplorationMap(world.sizes)
-        self._fears, self.curiosity = Fear(), Curiosity()
+        self._fears = Fear.of(mind)
+        self.curiosity = Curiosity(self._fears.experience)
         self.rewards, self.memory = RewardSynthesizer(), MemoryManager(key)
         self.beliefs: Beliefs = {}
         self.wanted: float | None = None
@@ -87,12 +91,13 @@ class LiveEpisode:
     def outlook(self) -> Outlook:
         """What is known now."""
         if self._outlook is None:
-            self._outlook = outlook(
+            seen = outlook(
                 self._observation,
                 self.ground,
                 threshold=self.threshold,
                 exploration=self.exploration,
             )
+            self._outlook = replace(seen, prospects=self.curiosity.prospects(seen))
         return self._outlook
 
     @property
@@ -151,11 +156,13 @@ class LiveEpisode:
                 continue
             was = next(lived)
             in_reach = any(danger.is_near for danger in self._fears.dangers(was.before))
+            self._fears.observe(was.before, record)
             gained = self.curiosity.observe(was.before, record, was.new_cells)
             reward = self.rewards.step(
                 record, was.after, bits=gained, in_reach=in_reach, died=was.died
             )
-            self._fears.observe(was.before, record)
+            if is_damaged(record):
+                self.ground.hurt.add(was.place)
             self.memory.step(record, was.before)
             if was.died:
                 self.died_of = cause_of(record, was.before)
@@ -168,6 +175,11 @@ class LiveEpisode:
         board = self.rewards.close_tick(self.body)
         self.last = Tick(tuple(taken), board, bits, new_cells, tuple(path))
         return self.last
+
+    @property
+    def mind(self) -> str:
+        """What a later life takes over of fear and curiosity."""
+        return self._fears.text()
 
     @property
     def body(self) -> Body:

@@ -4,7 +4,7 @@ Ways go over the cells in sight, the cheapest first, round what may bite.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import product
 from typing import NamedTuple
@@ -44,6 +44,17 @@ AWAY = 99
 """Steps to a threat that is not there."""
 
 
+CELL_BITS = 0.02
+"""Bits that a newly seen cell counts for."""
+
+
+class Prospect(NamedTuple):
+    """What trying a kind promises: expected bits, and P(harm)."""
+
+    bits: float
+    harm: float
+
+
 @dataclass(frozen=True)
 class Outlook:
     """All that is known of a moment. Cells are steps south and east of the body."""
@@ -64,6 +75,10 @@ class Outlook:
     threshold: float
     exploration: float
     unknown: float = 0.0
+    season: int = 0
+    frontier_bits: float = 0.0
+    prospects: Mapping[str, Prospect] = field(default_factory=dict)
+    hurt: frozenset[Cell] = frozenset()
 
 
 class ExplorationMap:
@@ -75,6 +90,8 @@ class ExplorationMap:
         self._terrain = np.pad(ground, sizes.sight, constant_values=ROCK)
         self._places: dict[Cell, tuple[str, int]] = {}
         """The kind of each place of a thing, and when it is ripe again, as far as known."""
+        self.hurt: set[Cell] = set()
+        """Where the body was harmed."""
 
     def observe(self, observation: Observation) -> int:
         """Take an observation in, one for each step; returns how many cells are new."""
@@ -154,6 +171,7 @@ def outlook(
 ) -> Outlook:
     """The moment of an observation that `ground` has taken in."""
     sizes, (row, column) = ground.sizes, ground.place
+    frontier = ground.frontier()
 
     def relative(cell: Cell | None) -> Cell | None:
         return cell and (cell[0] - row, cell[1] - column)
@@ -186,11 +204,14 @@ def outlook(
         approaching=frozenset(cell for cell in creatures if headings.get(cell) in towards(cell)),
         places=places,
         safe=relative(ground.safe()),
-        frontier=relative(ground.frontier()),
+        frontier=relative(frontier),
+        frontier_bits=round(ground.promise(frontier), 2) if frontier else 0.0,
+        hurt=frozenset((cell[0] - row, cell[1] - column) for cell in ground.hurt),
         danger=float(observation["danger"]),
         threshold=threshold,
         exploration=exploration,
         unknown=float(observation["unknown"]),
+        season=int(observation["season"]),
     )
 
 

@@ -1,22 +1,33 @@
 """Fear, the probability of damage soon, and curiosity, the bits gained: both from what was lived.
 
-Nothing is given beforehand: fear begins at a base rate, and every kind as likely to harm as not.
-Both are deterministic: the same stream of moments and steps rebuilds the same state. A step is
-'move north', 'use cone' or 'wait'; the moment is the one before it.
+Nothing is given beforehand: fear begins at a base rate, and every outcome of a kind as likely as
+every other. Both are deterministic: the same stream of moments and steps rebuilds the same state,
+which a later life takes over as a text. A step is 'move north', 'use cone' or 'wait'; the moment is
+the one before it.
 """
 
+import json
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterator
 from math import log, log2, tanh
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from acc_ace.ext.survivor.exploration import Outlook
+from acc_ace.ext.survivor.exploration import CELL_BITS, Outlook, Prospect
 from acc_ace.ext.survivor.planner import Beliefs
 from acc_ace.ext.survivor.survival import Cell, StepRecord
-from acc_ace.ext.survivor.world_rules import GAINS, MOVES, Nature, apart, beside, target_of, used_in
+from acc_ace.ext.survivor.world_rules import (
+    CREATURES,
+    GAINS,
+    MOVES,
+    Nature,
+    apart,
+    beside,
+    target_of,
+    used_in,
+)
 
 WINDOW: Final = 3
 """Steps within which fear predicts damage."""
@@ -29,18 +40,21 @@ SPREAD: Final = 30.0
 
 The weights are learned from little, and one damage does not raise fear everywhere."""
 
-CELL_BITS: Final = 0.02
-"""Bits that a newly seen cell counts for."""
+MOST_PROSPECTS: Final = 4
+"""Kinds whose prospects an outlook has."""
 
 FEATURES: Final = (
     *("always", "use", "use soon", "hunter near", "hunter near by night", "creature near"),
-    *("onto lava", "lava beside", "safe", "life lost"),
+    *("onto lava", "lava beside", "safe", "life lost", "hurt near"),
 )
 """What fear looks at; each is from 0 to 1."""
 
-_OUTCOMES: Final = len(Nature) + 1
+_OUTCOMES: Final[tuple[Nature | None, ...]] = (*Nature, None)
 _THING_FAR, _CREATURE_FAR = 2, 5
 """Steps from which on a thing and a creature count for nothing."""
+
+FEARED: Final = 0.3
+"""Harm from which a kind in sight is a danger."""
 
 _BELIEF_TRIALS: Final = 4
 """A belief of full weight counts like as many outcomes."""
@@ -55,6 +69,59 @@ class Danger(NamedTuple):
     is_near: bool
 
 
+class Experience:
+    """The outcomes of each kind by season: one dictionary for fear and curiosity.
+
+    P(o | kind, season) = (n_so + P(o | kind)) / (n_s + 1), P(o | kind) = (n_o + P(o)) / (n + 1):
+    what is not known of a season is expected as in the others, and what is not known of a kind as
+    of the kinds met so far, P(o) = (kinds that did o most + 1/K) / (kinds + 1), K = 5 outcomes.
+    """
+
+    def __init__(self) -> None:
+        self.seen: defaultdict[tuple[str, int], Counter[Nature | None]] = defaultdict(Counter)
+
+    def expected(self, kind: str, season: int) -> dict[Nature | None, float]:
+        """P of each outcome of meeting a kind in a season."""
+        others: Counter[Nature | None] = Counter()
+        of_kind = defaultdict[str, Counter[Nature | None]](Counter)
+        for (name, _), seen in self.seen.items():
+            of_kind[name].update(seen)
+        alike = [
+            seen
+            for name, seen in of_kind.items()
+            if (name in CREATURES) == (kind in CREATURES) and name != kind and seen
+        ]
+        others.update(seen.most_common(1)[0][0] for seen in alike)
+        expected = {each: 1 / len(_OUTCOMES) for each in _OUTCOMES}
+        for counts in (others, of_kind[kind], self.seen.get((kind, season), Counter())):
+            expected = {
+                each: (counts[each] + p) / (counts.total() + 1) for each, p in expected.items()
+            }
+        return expected
+
+    def bits(self, kind: str, season: int) -> float:
+        """Bits that meeting a kind in a season is expected to bring."""
+        trials = self.seen.get((kind, season), Counter()).total() + 1
+        return sum(p * _gain(p, trials) for p in self.expected(kind, season).values())
+
+    def observe(self, kind: str, season: int, outcome: Nature | None) -> float:
+        """Count an outcome; returns the bits that it brought."""
+        seen = self.seen[kind, season]
+        bits = _gain(self.expected(kind, season)[outcome], seen.total() + 1)
+        seen[outcome] += 1
+        return bits
+
+
+def _gain(expected: float, trials: int) -> float:
+    """D(P after ‖ P before) in bits, for an outcome that was expected with that P.
+
+    Every other outcome shrinks by the same factor.
+    """
+    shrink = trials / (trials + 1)
+    after = (expected * trials + 1) / (trials + 1)
+    return after * log2(after / expected) + (1 - after) * log2(shrink)
+
+
 class Fear:
     """P(damage by a thing, a creature or the ground within WINDOW steps): σ(w·x).
 
@@ -62,30 +129,53 @@ class Fear:
     the recursive Laplace approximation: with p = σ(w·x) and k = Sx / (1 + p(1-p) xᵀSx),
     w ← w + k (y - p) and S ← S - p(1-p) k (Sx)ᵀ, from S = diag(1, SPREAD, …). y is 1 for a window
     with damage; a window with an evasion, which may have made it harmless, teaches nothing.
-    The harm of a kind is (harms + 1) / (outcomes + 2); a belief adds to both counts.
+    The harm of a kind is what `Experience` expects; a belief counts like _BELIEF_TRIALS more.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, experience: Experience | None = None) -> None:
+        self.experience = experience or Experience()
         self.weights: NDArray[np.float64] = np.zeros(len(FEATURES))
         self.weights[0] = log(BASE_RATE / (1 - BASE_RATE))
         self._spread = np.diag([1.0, *[SPREAD] * (len(FEATURES) - 1)])
-        self._harms: Counter[str] = Counter()
-        self._outcomes: Counter[str] = Counter()
         self._open: deque[NDArray[np.float64]] = deque()
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """The state that `text()` gave; that of a newborn for ''."""
+        fear = cls()
+        if text:
+            state = json.loads(text)
+            fear.weights = np.array(state["weights"])
+            fear._spread = np.array(state["spread"])
+            for kind, season, outcome, count in state["seen"]:
+                known = Nature(outcome) if outcome else None
+                fear.experience.seen[kind, season][known] = count
+        return fear
+
+    def text(self) -> str:
+        """All that a later life takes over, as JSON."""
+        counts = [
+            (*met, outcome or "", count)
+            for met, seen in self.experience.seen.items()
+            for outcome, count in seen.items()
+        ]
+        spread = [[float(f"{each:.6g}") for each in row] for row in self._spread]
+        weights = [float(f"{each:.6g}") for each in self.weights]
+        return json.dumps({"weights": weights, "spread": spread, "seen": counts})
 
     def estimate(self, outlook: Outlook, step: str, beliefs: Beliefs | None = None) -> float:
         """P(damage within WINDOW steps), 0 to 1, when `step` is made at this moment."""
         return _sigmoid(float(self.weights @ self._features(outlook, step, beliefs or {})))
 
     def observe(self, outlook: Outlook, record: StepRecord) -> None:
-        """Learn from a step that was made; one that was not made teaches nothing."""
+        """Learn from a step that was made; one that was not made teaches nothing.
+
+        Its outcomes are `Curiosity`'s to count, afterwards.
+        """
         if not record.done:
             return
         # Beliefs are left out, so that logs and playbook are not needed to rebuild the state.
         features = self._features(outlook, record.done, {})
-        for kind, outcome in outcomes(outlook, record):
-            self._outcomes[kind] += 1
-            self._harms[kind] += outcome is Nature.DANGER
         if record.status == "evaded":
             self._open.clear()
             return
@@ -97,16 +187,15 @@ class Fear:
         elif len(self._open) == WINDOW:
             self._learn(self._open.popleft(), harmed=False)
 
-    def harm(self, kind: str, beliefs: Beliefs | None = None) -> float:
-        """P(meeting the kind does harm)."""
+    def harm(self, kind: str, season: int, beliefs: Beliefs | None = None) -> float:
+        """P(meeting the kind in a season does harm)."""
         belief = (beliefs or {}).get(kind)
         weight = _BELIEF_TRIALS * belief.weight if belief and belief.nature else 0.0
         bad = bool(belief and belief.nature in (Nature.DANGER, "hunter"))
-        harms = self._harms[kind] + 1 + weight * bad
-        return float(harms / (self._outcomes[kind] + 2 + weight))
+        return (self.experience.expected(kind, season)[Nature.DANGER] + weight * bad) / (1 + weight)
 
     def dangers(self, outlook: Outlook, beliefs: Beliefs | None = None) -> tuple[Danger, ...]:
-        """Kinds in sight that have harmed or are thought to, where nearest; most pressing first.
+        """Kinds in sight that are expected to harm, where nearest; most pressing first.
 
         Near is a thing within a step and a creature that comes nearer within WINDOW steps.
         """
@@ -117,8 +206,8 @@ class Fear:
         ]
         by_name: dict[str, Danger] = {}
         for cell, kind, reach in sorted(met, key=lambda each: (apart(each[0]), each)):
-            harm = self.harm(kind, beliefs)
-            if (harm > 0.5 or self._harms[kind]) and kind not in by_name:
+            harm = self.harm(kind, outlook.season, beliefs)
+            if harm > FEARED and kind not in by_name:
                 by_name[kind] = Danger(kind, cell, harm, apart(cell) <= reach)
         return tuple(sorted(by_name.values(), key=lambda each: (not each.is_near, -each.harm)))
 
@@ -131,18 +220,18 @@ class Fear:
 
     def _features(self, outlook: Outlook, step: str, beliefs: Beliefs) -> NDArray[np.float64]:
         target = target_of(step)
-        used = used_in(step)
-        use = self.harm(used, beliefs) if used else 0.0
+        used, season = used_in(step), outlook.season
+        use = self.harm(used, season, beliefs) if used else 0.0
         soon = max(
             (
-                self.harm(kind, beliefs) * _nearness(cell, target, _THING_FAR)
+                self.harm(kind, season, beliefs) * _nearness(cell, target, _THING_FAR)
                 for cell, kind in outlook.things.items()
                 if not (use and cell == (0, 0))
             ),
             default=0.0,
         )
         creatures = {
-            cell: self.harm(kind, beliefs) * _nearness(cell, target, _CREATURE_FAR)
+            cell: self.harm(kind, season, beliefs) * _nearness(cell, target, _CREATURE_FAR)
             for cell, kind in outlook.creatures.items()
         }
         hunter = max((creatures[cell] for cell in outlook.approaching), default=0.0)
@@ -154,40 +243,46 @@ class Fear:
                 *(outlook.terrain.get(target) == "lava", around.count("lava") / len(MOVES)),
                 outlook.is_safe or outlook.terrain.get(target) == "safe",
                 1 - outlook.body.life / outlook.body.most_life,
+                max((_nearness(cell, target, _THING_FAR) for cell in outlook.hurt), default=0.0),
             ],
             dtype=np.float64,
         )
 
 
 class Curiosity:
-    """Bits gained by a step: Σ D(posterior ‖ prior predictive) + CELL_BITS · newly seen cells.
+    """Bits gained by a step: Σ D(P after ‖ P before) + CELL_BITS · newly seen cells.
 
-    The sum runs over the outcomes seen. The predictive of a kind's outcome o is Dirichlet:
-    P(o) = (n_o + 1/K) / (n + 1), K = 5 outcomes; D is the Kullback-Leibler divergence in bits
-    between the predictive after and before the outcome.
+    The sum runs over the outcomes seen; P is what `Experience` expects and D the Kullback-Leibler
+    divergence in bits.
     """
 
-    def __init__(self) -> None:
-        self._seen: defaultdict[str, Counter[Nature | None]] = defaultdict(Counter)
+    def __init__(self, experience: Experience | None = None) -> None:
+        self.experience = experience or Experience()
 
     @property
     def kinds_known(self) -> frozenset[str]:
         """Kinds of which some outcome was more than nothing."""
-        return frozenset(kind for kind, seen in self._seen.items() if seen.keys() - {None})
+        seen = self.experience.seen.items()
+        return frozenset(kind for (kind, _), counts in seen if counts.keys() - {None})
 
     def observe(self, outlook: Outlook, record: StepRecord, new_cells: int) -> float:
         """Bits gained by a step."""
-        bits = sum(self._gain(self._seen[kind], got) for kind, got in outcomes(outlook, record))
+        seen = outcomes(outlook, record)
+        bits = sum(self.experience.observe(kind, outlook.season, got) for kind, got in seen)
         return bits + CELL_BITS * new_cells
 
-    def _gain(self, seen: Counter[Nature | None], outcome: Nature | None) -> float:
-        total = seen.total()
-        shrink = (total + 1) / (total + 2)
-        before = (seen[outcome] + 1 / _OUTCOMES) / (total + 1)
-        after = (seen[outcome] + 1 + 1 / _OUTCOMES) / (total + 2)
-        seen[outcome] += 1
-        # Every other outcome shrinks by the same factor.
-        return float(after * log2(after / before) + (1 - after) * log2(shrink))
+    def prospects(self, outlook: Outlook) -> dict[str, Prospect]:
+        """Of the kinds of things at hand those that promise most, at most MOST_PROSPECTS."""
+        kinds, season = {*outlook.things.values(), *outlook.places}, outlook.season
+        known = {
+            kind: Prospect(
+                round(self.experience.bits(kind, season), 2),
+                round(self.experience.expected(kind, season)[Nature.DANGER], 2),
+            )
+            for kind in sorted(kinds)
+        }
+        best = sorted(known, key=lambda kind: -known[kind].bits)[:MOST_PROSPECTS]
+        return {kind: known[kind] for kind in best}
 
 
 def outcomes(outlook: Outlook, record: StepRecord) -> Iterator[tuple[str, Nature | None]]:

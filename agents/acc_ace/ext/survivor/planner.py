@@ -18,9 +18,8 @@ TRUST, BOLD = 0.5, 0.5
 CHOICE = 4
 """Sources of a nature among which a round chooses."""
 
-NEAR, HANDY, REACH, VENTURE = 3, 4, 15, 40
-"""Steps: to a threat that is near; to what is taken in passing; to what is worth going for; to
-what the greatest curiosity goes for."""
+NEAR, HANDY, REACH = 3, 4, 15
+"""Steps: to a threat that is near; to what is taken in passing; to what is worth going for."""
 
 MARGIN, LAST_CALL = 8, 1
 """Points that are kept in reserve on the way to a source; that are left for a last trial."""
@@ -28,9 +27,18 @@ MARGIN, LAST_CALL = 8, 1
 SHORT, SEARCH, TOP_UP = 0.5, 0.4, 0.75
 """Shares of food or water: short; more with no source known and curiosity; not worth a step."""
 
-SOUND, WHOLE, WEAK = 0.9, 0.75, 0.6
-"""Shares of life: enough to risk some for nothing; for a need; too little."""
+WHOLE, WEAK = 0.75, 0.6
+"""Shares of life: enough; too little."""
 
+SPENT, NEEDED, SURE = 0.3, 0.6, 0.8
+"""A trial out of need takes SPENT + NEEDED · share of food or water left, of life; weight of a belief
+from which on it is not doubted when nothing else is left."""
+
+PRICE, LEAST = 0.4, 0.01
+"""Bits that P(harm) is weighed with at full life; bits a step that are worth going for."""
+
+import os
+SPENT, NEEDED = float(os.environ.get("SPENT","0.3")), float(os.environ.get("NEEDED","0.6"))
 TRIAL_RISK = 0.6
 """Chance of damage that is put on trying an unknown thing."""
 
@@ -104,6 +112,7 @@ class _Moment:
         self._natures = {
             name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
         }
+        self._doubted = {name for name, belief in beliefs.items() if belief.weight < SURE}
         is_wary = boldness < BOLD or outlook.danger >= outlook.threshold
         feared = {"hunter", None} if is_wary else {"hunter"}
         self.ways = Ways(
@@ -143,6 +152,16 @@ class _Moment:
     def source(self, nature: Nature | None) -> _Source | None:
         """The nearest known thing of a nature."""
         return next(iter(self.sources(nature)), None)
+
+    def nearest(self, kind: str) -> _Source | None:
+        """The nearest known thing of a kind."""
+        sources = self.sources(self.nature(kind))
+        return next((source for source in sources if source.kind == kind), None)
+
+    def doubtful(self) -> _Source | None:
+        """The nearest thing that was a danger at another time, or so it is said."""
+        doubted = (each for each in self.sources(Nature.DANGER) if each.kind in self._doubted)
+        return next(doubted, None)
 
     def slack(self, nature: Nature) -> int:
         """Points of food or water that would be left at the nearest source."""
@@ -209,12 +228,13 @@ def _first(moment: _Moment, natures: Sequence[Nature]) -> _Source:
 
 def _gamble(moment: _Moment, nature: Nature) -> _Goal | None:
     """Try the unknown out of need: early when bold and whole, at the last moment in any case."""
-    unknown = moment.source(None)
+    unknown = moment.source(None) or moment.doubtful()
     if unknown is None:
         return None
-    life, points, level = moment.body.life, moment.points[nature], moment.levels[nature]
+    life, points = moment.body.life, moment.points[nature]
     is_dying = points <= unknown.cost and life + points <= unknown.cost + LAST_CALL
-    is_bold = level < moment.boldness and life >= WHOLE * moment.body.most_life
+    # The greater the need, the less life is enough for a trial.
+    is_bold = life / moment.body.most_life >= SPENT + NEEDED * moment.levels[nature]
     if not (is_dying or is_bold):
         return None
     return _Goal(f"try {unknown.kind} for {nature}", unknown.cell, unknown.kind, is_trial=True)
@@ -236,18 +256,6 @@ def _heal(moment: _Moment) -> _Goal | None:
     return _Goal("rest", safe) if safe is not None and is_fed and is_weak else None
 
 
-def _learn(moment: _Moment) -> _Goal | None:
-    """Try what is unknown for its own sake, whole, fed, by day and with no threat around."""
-    outlook, unknown, safe = moment.outlook, moment.source(None), moment.safe
-    body, is_fed = moment.body, moment.lowest >= SHORT
-    is_well = is_fed and body.life >= SOUND * body.most_life
-    if not (unknown and safe and is_well) or outlook.is_night or moment.is_threatened:
-        return None
-    if unknown.cost > VENTURE * outlook.exploration:
-        return None
-    return _Goal(f"find out about {unknown.kind}", unknown.cell, unknown.kind, is_trial=True)
-
-
 def _shelter(moment: _Moment) -> _Goal | None:
     """Spend the night in a safe area that is near."""
     safe = moment.safe
@@ -256,15 +264,31 @@ def _shelter(moment: _Moment) -> _Goal | None:
     return _Goal("shelter for the night", safe)
 
 
-def _explore(moment: _Moment) -> _Goal | None:
-    """See new ground, the hungrier the less."""
-    outlook = moment.outlook
-    if not outlook.frontier or not outlook.exploration or moment.lowest < 1 - outlook.exploration:
+def _wonder(moment: _Moment) -> _Goal | None:
+    """Go where most is to be learnt a step: ground that was not seen, or a trial of a kind.
+
+    Worth is (c · bits - PRICE · P(harm) / life²) / steps, with c the exploration coefficient, which
+    falls with need, and life as a share.
+    """
+    outlook, life = moment.outlook, moment.body.life / moment.body.most_life
+    if moment.is_threatened or outlook.is_night:
         return None
-    return _Goal("explore", outlook.frontier)
+    worths = list[tuple[float, _Goal]]()
+    if outlook.frontier:
+        gain = outlook.exploration * outlook.frontier_bits
+        goal = _Goal("explore", outlook.frontier)
+        worths.append((gain / (1 + moment.ways.cost(outlook.frontier)), goal))
+    for kind, (bits, harm) in outlook.prospects.items():
+        source = moment.nearest(kind)
+        if source:
+            gain = outlook.exploration * bits - PRICE * harm / life**2
+            goal = _Goal(f"find out about {kind}", source.cell, kind, is_trial=True)
+            worths.append((gain / (1 + source.cost), goal))
+    worth, best = max(worths, default=(0.0, None))
+    return best if worth >= LEAST else None
 
 
-_WISHES = (_need, _heal, _learn, _shelter, _explore)
+_WISHES = (_need, _heal, _shelter, _wonder)
 """What to do, the most pressing first."""
 
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.errors import InputError
-from acc_ace.ext.survivor.exploration import Outlook
+from acc_ace.ext.survivor.exploration import Outlook, Prospect
 from acc_ace.ext.survivor.planner import Beliefs, shares
 from acc_ace.ext.survivor.survival import Body, Cell, LoopSettings
 from acc_ace.ext.survivor.world_rules import GAINS, Nature, apart
@@ -114,6 +114,12 @@ def read(text: str) -> Outlook:
         threshold=_number(lines[DANGER], "threshold", settings.danger_threshold),
         exploration=_number(lines[UNKNOWN], "exploration", settings.exploration),
         unknown=_number(lines[UNKNOWN], "new", 0.0),
+        season=int(_number(lines[BASIC], "season", 0)),
+        frontier_bits=_number(lines[UNKNOWN], "unseen there", 0.0),
+        prospects={
+            kind: Prospect(float(bits), float(harm))
+            for kind, bits, harm in _PROSPECT.findall(lines[UNKNOWN])
+        },
     )
 
 
@@ -147,6 +153,7 @@ def _basic(outlook: Outlook, place: Cell | None) -> list[str]:
     return [
         f"life {outlook.body.life}/{outlook.body.most_life}",
         f"{light}, {outlook.light_left} steps left",
+        f"season {outlook.season}",
         f"sight {outlook.sight}",
         *(["in the safe area"] if outlook.is_safe else []),
         *([f"at row {place[0]}, column {place[1]}"] if place else []),
@@ -193,6 +200,11 @@ def _unknown(outlook: Outlook) -> list[str]:
         f"exploration {outlook.exploration:.2f}",
         f"new {outlook.unknown:.2f}",
         *([f"frontier {bearing(outlook.frontier)}"] if outlook.frontier else []),
+        *([f"unseen there {outlook.frontier_bits:.2f} bits"] if outlook.frontier else []),
+        *(
+            f"{kind} {bits:.2f} bits, harm {harm:.2f}"
+            for kind, (bits, harm) in outlook.prospects.items()
+        ),
     ]
 
 
@@ -216,6 +228,7 @@ _ROWS: Final = re.compile(
 )
 _MET: Final = re.compile(rf"(?:^|; )(\w+) ({_WAY})( approaching| away)?(?=;|$)")
 _PLACES: Final = re.compile(rf"(?:^|; )(\w+) at ((?:{_WAY})(?:, (?:{_WAY}))*)(?=;|$)")
+_PROSPECT: Final = re.compile(r"(\w+) (\d+\.\d\d) bits, harm (\d\.\d\d)")
 _LIGHT: Final = re.compile(r"\b(day|night), (\d{1,6}) steps left")
 
 

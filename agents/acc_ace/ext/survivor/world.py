@@ -1,7 +1,7 @@
 """A gridworld where one lives as long as life lasts (gymnasium.Env).
 
 Each step costs food and water; without either, life. Things stand at places and grow back there
-when used. Lava burns, hunters bite, the safe area heals who is fed. The same rules, sizes, seed
+when used, until half of them change places as a season begins. Lava burns, hunters bite, the safe area heals who is fed. The same rules, sizes, seed
 and actions always give the same life.
 """
 
@@ -27,6 +27,7 @@ from acc_ace.ext.survivor.world_rules import (
     PLAIN,
     ROCK,
     SAFE,
+    SEASONS,
     SIGNS,
     TERRAIN,
     THICKET,
@@ -53,6 +54,9 @@ NOTICE, PACE = (3, 4), (2, 3)
 STAMINA, SATED, TURN = 10, 20, 0.2
 """Steps of a chase, steps without one afterwards; chance of a turn while wandering."""
 
+LESSON, MOST_STAMINA = 1, 16
+"""Steps by which a chase in vain makes the next one longer, and of the longest."""
+
 Observation = dict[str, Any]
 """Arrays by name; gymnasium types the values of its Dict space as spaces."""
 
@@ -75,6 +79,7 @@ class _Creature:
     heading: str = ""
     chase: int = 0
     sated: int = 0
+    stamina: int = STAMINA
 
     def act(self, world: "World") -> bool:
         """Chase the body or wander; True for a bite.
@@ -92,7 +97,9 @@ class _Creature:
         self.chase += 1
         rests = self.chase == 1 or world._step % PACE[world._is_night] == 0
         bites = self.kind == world.rules.hunter and far == 1 and self.chase > 2 and not rests
-        if bites or self.chase > STAMINA:
+        if bites or self.chase > self.stamina:
+            # Who missed its prey learns to keep on for longer.
+            self.stamina = STAMINA if bites else min(self.stamina + LESSON, MOST_STAMINA)
             self.chase, self.sated = 0, SATED
         elif not rests and far > 1:
             any(self._walk(world, way) for way in towards(self.at, world._at))
@@ -123,7 +130,7 @@ class World(gymnasium.Env[Observation, np.int64]):
     `body` life, food and water; `place` row and column; `terrain`, `things`, `creatures` and
     `headings` (2 · sight + 1)² views of codes with the body in the middle (0 is nothing or
     unseen; things and creatures are their number + 1, headings those of HEADINGS); `light`
-    is-night and steps to the change; `is_safe` 0 or 1; `danger` nearness of the nearest
+    is-night and steps to the change; `season` 0 to 3; `is_safe` 0 or 1; `danger` nearness of the nearest
     approaching creature and `unknown` the share of seen cells that are new, float32 from 0 to 1;
     `damage` life lost in the last step.
     `info` holds `touch` (Touch of what was used, or None), `hits` (tuple of Touch, by creatures
@@ -169,11 +176,17 @@ class World(gymnasium.Env[Observation, np.int64]):
         self._tire(name in MOVES and self._move(name))
         hits = self._hurt()
         self._regrow()
+        if not self._step % self.sizes.season:
+            self._shift()
         life = self._body[0]
         self._damage = max(before - life, 0)
         reward = LIVED + POINT * (life - before)
         over = self._step >= self.sizes.steps
         return self._observed(), reward, life == 0, over, self._info(touch, hits)
+
+    @property
+    def _season(self) -> int:
+        return self._step // self.sizes.season % SEASONS
 
     @property
     def _is_night(self) -> bool:
@@ -214,7 +227,7 @@ class World(gymnasium.Env[Observation, np.int64]):
             Nature.WATER: (0, 0, size.drink),
             Nature.REMEDY: (size.cure, 0, 0),
             Nature.DANGER: (-size.harm, 0, 0),
-        }[self.rules.natures[kind]]
+        }[self.rules.natures_in(self._season)[kind]]
         return Touch(kind, *self._change(*change))
 
     def _tire(self, moved: bool) -> None:
@@ -233,6 +246,13 @@ class World(gymnasium.Env[Observation, np.int64]):
     def _regrow(self) -> None:
         for cell, code in self._regrows.pop(self._step, ()):
             self._things[cell] = code
+
+    def _shift(self) -> None:
+        """Half of the things change places: a season begins."""
+        cells = np.argwhere(self._things)
+        moved = self.np_random.permutation(len(cells))[: len(cells) // 2]
+        rows, columns = cells[moved].T
+        self._things[rows, columns] = np.roll(self._things[rows, columns], 1)
 
     def _observed(self) -> Observation:
         sight, (row, column) = self.sizes.sight, self._at
@@ -262,6 +282,7 @@ class World(gymnasium.Env[Observation, np.int64]):
             "creatures": creatures,
             "headings": headings,
             "light": np.array((self._is_night, left), dtype=np.int64),
+            "season": np.array(self._season, dtype=np.int64),
             "is_safe": np.array(self._is_safe, dtype=np.int64),
             "danger": np.array(danger, dtype=np.float32),
             "unknown": np.array(unknown, dtype=np.float32),
@@ -292,6 +313,7 @@ def _spaces(size: Sizes, most: Codes) -> dict[str, spaces.Space[Any]]:
         "creatures": codes(len(CREATURES) + 1),
         "headings": codes(len(HEADINGS)),
         "light": spaces.Box(0, max(size.day, size.night), (2,), dtype=np.int64),
+        "season": spaces.Box(0, SEASONS - 1, (), dtype=np.int64),
         "is_safe": spaces.Box(0, 1, (), dtype=np.int64),
         "danger": share,
         "unknown": share,

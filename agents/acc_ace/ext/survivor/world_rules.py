@@ -80,15 +80,23 @@ class Nature(StrEnum):
 GAINS: Final = {"food": Nature.FOOD, "water": Nature.WATER, "life": Nature.REMEDY}
 """The nature of what brings more of a part of the body."""
 
-_SHARES = {Nature.FOOD: 2, Nature.WATER: 1, Nature.REMEDY: 1, Nature.DANGER: 6}
+_SHARES = {Nature.FOOD: 2, Nature.WATER: 2, Nature.REMEDY: 1, Nature.DANGER: 5}
 """How many kinds are of each nature."""
+
+TRADES: Final = 2
+SEASONS: Final = 4
+"""Seasons of a year, by number; in each but the first some kinds have another nature."""
 
 
 class WorldRules(Value):
-    """The nature of each kind, and the creature that hunts; the other one is harmless."""
+    """The nature of each kind, and the creature that hunts; the other one is harmless.
+
+    In season n the two kinds of `drift[n]` have traded their natures.
+    """
 
     natures: Mapping[str, Nature]
     hunter: Creature = "wolf"
+    drift: Mapping[int, Mapping[str, str]] = Field(default_factory=dict)
 
     @field_validator("natures")
     @classmethod
@@ -99,13 +107,30 @@ class WorldRules(Value):
 
     @classmethod
     def drawn(cls, seed: int) -> Self:
-        """Rules dealt out by a seed; each nature has as many kinds as in every other world."""
+        """Rules dealt out by a seed; each nature has as many kinds as in every other world.
+
+        One kind that feeds and one that is water are the same in all seasons.
+        """
         dealt = [nature for nature, count in _SHARES.items() for _ in range(count)]
         deal = random.Random(seed)  # noqa: S311 (a world, no secret)
         deal.shuffle(dealt)
         hunter = deal.choice(CREATURES)
         natures = dict(zip(KINDS, dealt, strict=True))
-        return cls.model_validate({"natures": natures, "hunter": hunter})
+        drift = {season: _traded(natures, deal) for season in range(1, SEASONS)}
+        return cls(natures=natures, hunter=hunter, drift=drift)
+
+    def natures_in(self, season: int) -> dict[str, Nature]:
+        """The nature of each kind in a season."""
+        traded = self.drift.get(season, {})
+        return {kind: self.natures[traded.get(kind, kind)] for kind in self.natures}
+
+
+def _traded(natures: Mapping[str, Nature], deal: random.Random) -> dict[str, str]:
+    """Kinds that trade natures in a season: TRADES of what is good for something with a danger."""
+    good = [kind for kind, nature in natures.items() if nature is not Nature.DANGER]
+    bad = [kind for kind, nature in natures.items() if nature is Nature.DANGER]
+    pairs = list(zip(deal.sample(good, TRADES), deal.sample(bad, TRADES), strict=True))
+    return dict(pairs) | {other: one for one, other in pairs}
 
 
 class Sizes(Value):
@@ -117,6 +142,7 @@ class Sizes(Value):
     places: int = Field(default=12, ge=1, le=16, description="Places of each kind.")
     regrowth: int = Field(default=60, ge=1, le=1_000, description="Until a used thing is back.")
     creatures: int = Field(default=2, ge=0, le=8, description="Creatures of each kind.")
+    season: int = Field(default=360, ge=1, le=10_000, description="Steps of a season.")
     day: int = Field(default=60, ge=1, le=1_000)
     night: int = Field(default=30, ge=1, le=1_000)
     steps: int = Field(default=4_000, ge=1, le=1_000_000, description="Until the world ends.")
