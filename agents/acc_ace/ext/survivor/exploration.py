@@ -139,6 +139,12 @@ class ExplorationMap:
         edge[:, :-1] |= unseen[:, 1:]
         return self._nearest(edge & (ground != ROCK) & (ground != LAVA) & ~unseen)
 
+    def promise(self, cell: Cell) -> float:
+        """Bits of the unseen cells that are in sight of a cell."""
+        span = 2 * self.sizes.sight + 1
+        window = self._terrain[cell[0] : cell[0] + span, cell[1] : cell[1] + span]
+        return CELL_BITS * float((window == UNSEEN).sum())
+
     def safe(self) -> Cell | None:
         """The nearest known safe cell, absolute."""
         return self._nearest(self._terrain == SAFE)

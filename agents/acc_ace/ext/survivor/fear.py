@@ -79,24 +79,33 @@ class Experience:
 
     def __init__(self) -> None:
         self.seen: defaultdict[tuple[str, int], Counter[Nature | None]] = defaultdict(Counter)
+        self._kinds: defaultdict[str, Counter[Nature | None]] = defaultdict(Counter)
+        self._expected: dict[tuple[str, int], dict[Nature | None, float]] = {}
+
+    def count(self, kind: str, season: int, outcome: Nature | None, times: int = 1) -> None:
+        """Count an outcome of meeting a kind in a season."""
+        self.seen[kind, season][outcome] += times
+        self._kinds[kind][outcome] += times
+        self._expected.clear()
 
     def expected(self, kind: str, season: int) -> dict[Nature | None, float]:
         """P of each outcome of meeting a kind in a season."""
-        others: Counter[Nature | None] = Counter()
-        of_kind = defaultdict[str, Counter[Nature | None]](Counter)
-        for (name, _), seen in self.seen.items():
-            of_kind[name].update(seen)
+        if (kind, season) not in self._expected:
+            self._expected[kind, season] = self._of(kind, season)
+        return self._expected[kind, season]
+
+    def _of(self, kind: str, season: int) -> dict[Nature | None, float]:
         alike = [
             seen
-            for name, seen in of_kind.items()
-            if (name in CREATURES) == (kind in CREATURES) and name != kind and seen
+            for name, seen in self._kinds.items()
+            if (name in CREATURES) == (kind in CREATURES) and name != kind
         ]
-        others.update(seen.most_common(1)[0][0] for seen in alike)
+        others = Counter(max(seen, key=lambda each: seen[each]) for seen in alike)
         expected = {each: 1 / len(_OUTCOMES) for each in _OUTCOMES}
-        for counts in (others, of_kind[kind], self.seen.get((kind, season), Counter())):
-            expected = {
-                each: (counts[each] + p) / (counts.total() + 1) for each, p in expected.items()
-            }
+        of_kind, of_season = self._kinds.get(kind, Counter()), self.seen.get((kind, season))
+        for counts in (others, of_kind, of_season or Counter()):
+            weight = counts.total() + 1
+            expected = {each: (counts[each] + p) / weight for each, p in expected.items()}
         return expected
 
     def bits(self, kind: str, season: int) -> float:
@@ -106,9 +115,9 @@ class Experience:
 
     def observe(self, kind: str, season: int, outcome: Nature | None) -> float:
         """Count an outcome; returns the bits that it brought."""
-        seen = self.seen[kind, season]
-        bits = _gain(self.expected(kind, season)[outcome], seen.total() + 1)
-        seen[outcome] += 1
+        trials = self.seen[kind, season].total() + 1
+        bits = _gain(self.expected(kind, season)[outcome], trials)
+        self.count(kind, season, outcome)
         return bits
 
 
@@ -148,8 +157,7 @@ class Fear:
             fear.weights = np.array(state["weights"])
             fear._spread = np.array(state["spread"])
             for kind, season, outcome, count in state["seen"]:
-                known = Nature(outcome) if outcome else None
-                fear.experience.seen[kind, season][known] = count
+                fear.experience.count(kind, season, Nature(outcome) if outcome else None, count)
         return fear
 
     def text(self) -> str:

@@ -25,7 +25,13 @@ from acc_ace.errors import InputError
 from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment, log_lines, thinker_settings
 from acc_ace.ext.survivor.episode import LiveEpisode
 from acc_ace.ext.survivor.execution_engine import Acted, ExecutionEngine
-from acc_ace.ext.survivor.memory_manager import meta_entry, meta_note, newest_note
+from acc_ace.ext.survivor.memory_manager import (
+    left_mind,
+    meta_entry,
+    meta_note,
+    mind_of_life,
+    newest_note,
+)
 from acc_ace.ext.survivor.policy_model import beliefs_of
 from acc_ace.ext.survivor.safety_sentinel import SafetySentinel, moved_threshold
 from acc_ace.ext.survivor.snapshots import SettingsPort
@@ -226,8 +232,9 @@ class _Life:
 
         Raises InputError where they do not fit it, StoreError, and what the world raises.
         """
-        seed, number = self._options.seed, self._number
-        self.episode = LiveEpisode(self._key, self._world_of(seed), layout=100_003 * seed + number)
+        seed, number, run = self._options.seed, self._number, self._options.run
+        world, mind = self._world_of(seed), await left_mind(self._container, self._key, run)
+        self.episode = LiveEpisode(self._key, world, layout=100_003 * seed + number, mind=mind)
         committed = await _committed(self._container, self._key)
         texts = [turn.decision.final_answer for turn in committed if turn.decision]
         self._learning.restart(tick.records for tick in self.episode.replay(texts))
@@ -295,11 +302,15 @@ class _Life:
         )
 
     async def close(self) -> None:
-        """End the episode: leave its note, take its logs out of recall. Raises StoreError."""
+        """End the episode: leave its note and its mind, take its logs out of recall.
+
+        Raises StoreError.
+        """
         container, now = self._container, self._container.clock.now()
         text = _summary(self.episode)
-        note = meta_note(self._key, self._options.run, self._number, text, now)
-        await container.artifacts.add([note])
+        run, mind = self._options.run, self.episode.mind
+        note = meta_note(self._key, run, self._number, text, now)
+        await container.artifacts.add([note, mind_of_life(self._key, run, mind, now)])
         await _retire(container, self._key)
 
 

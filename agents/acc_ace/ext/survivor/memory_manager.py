@@ -4,7 +4,7 @@ The alert log has dangers (cause, condition, avoidance), the exploration log wha
 what is unexplored, the meta notes how an episode changed the policy. A cause that is met again
 replaces its artifact, with a higher count. So a session has at most 25 artifacts: 15 alerts of what
 was felt (ten kinds, two creatures, lava, hunger, thirst), MOST_SAID of what the thinker warned of,
-and two of exploration; a run has one note. Alerts and exploration end with the episode.
+and two of exploration; a run has one note and one mind. Alerts and exploration end with the episode.
 """
 
 from collections import Counter
@@ -213,6 +213,31 @@ async def newest_note(
     """The episode of a run that ended last, 0 for none, and its note. Raises StoreError."""
     note = await container.artifacts.get(key.tenant, _meta_id(run))
     return (int(note.content.split(":")[0].split()[1]), [note]) if note else (0, [])
+
+
+def mind_of_life(key: SessionKey, run: str, mind: str, at: datetime) -> Artifact:
+    """What a life leaves of fear and curiosity; it goes out of recall with the life's logs."""
+    return Artifact(
+        artifact_id=_mind_id(run),
+        content=mind,
+        source=f"{LOG}mind",
+        created_at=at,
+        tenant=key.tenant,
+        kind=ArtifactKind.TOOL_RESULT,
+        authority=Authority.TOOL,
+        session=key.session,
+        turn=1,
+    )
+
+
+async def left_mind(container: Container, key: SessionKey, run: str) -> str:
+    """What the last life of a run left of fear and curiosity; '' for none. Raises StoreError."""
+    mind = await container.artifacts.get(key.tenant, _mind_id(run))
+    return mind.content if mind else ""
+
+
+def _mind_id(run: str) -> str:
+    return f"mind:0@{run}"
 
 
 def _meta_id(run: str) -> str:

@@ -34,7 +34,7 @@ SPENT, NEEDED, SURE = 0.3, 0.6, 0.8
 """A trial out of need takes SPENT + NEEDED · share of food or water left, of life; weight of a belief
 from which on it is not doubted when nothing else is left."""
 
-PRICE, LEAST = 0.4, 0.01
+PRICE, LEAST = 0.3, 0.01
 """Bits that P(harm) is weighed with at full life; bits a step that are worth going for."""
 
 import os

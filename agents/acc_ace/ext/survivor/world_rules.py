@@ -84,6 +84,8 @@ _SHARES = {Nature.FOOD: 2, Nature.WATER: 2, Nature.REMEDY: 1, Nature.DANGER: 5}
 """How many kinds are of each nature."""
 
 TRADES: Final = 2
+"""Pairs of kinds that trade their natures in a season."""
+
 SEASONS: Final = 4
 """Seasons of a year, by number; in each but the first some kinds have another nature."""
 
@@ -145,14 +147,14 @@ class Sizes(Value):
     season: int = Field(default=360, ge=1, le=10_000, description="Steps of a season.")
     day: int = Field(default=60, ge=1, le=1_000)
     night: int = Field(default=30, ge=1, le=1_000)
-    steps: int = Field(default=4_000, ge=1, le=1_000_000, description="Until the world ends.")
+    steps: int = Field(default=8_000, ge=1, le=1_000_000, description="Until the world ends.")
     life: int = Field(default=12, ge=1, le=10_000)
-    food: int = Field(default=60, ge=1, le=10_000)
-    water: int = Field(default=30, ge=1, le=10_000)
-    meal: int = Field(default=40, ge=1, le=10_000, description="Food of one thing.")
-    drink: int = Field(default=30, ge=1, le=10_000, description="Water of one thing.")
+    food: int = Field(default=150, ge=1, le=10_000)
+    water: int = Field(default=120, ge=1, le=10_000)
+    meal: int = Field(default=100, ge=1, le=10_000, description="Food of one thing.")
+    drink: int = Field(default=80, ge=1, le=10_000, description="Water of one thing.")
     cure: int = Field(default=6, ge=1, le=10_000, description="Life of one remedy.")
-    harm: int = Field(default=8, ge=1, le=10_000, description="Life that a danger takes.")
+    harm: int = Field(default=4, ge=1, le=10_000, description="Life that a danger takes.")
     bite: int = Field(default=5, ge=1, le=10_000, description="Life that a hunter takes.")
     burn: int = Field(default=8, ge=1, le=10_000, description="Life that a step on lava takes.")
     rest: int = Field(default=5, ge=1, le=1_000, description="Safe, fed steps for a point of life.")
