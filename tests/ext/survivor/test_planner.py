@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.ext.survivor.exploration import Outlook
+from acc_ace.ext.survivor.exploration import Outlook, Prospect
 from acc_ace.ext.survivor.planner import Belief, Beliefs, plan_steps
 from acc_ace.ext.survivor.survival import Body
 from acc_ace.ext.survivor.world_rules import Nature
 
 PLAIN = {(south, east): "plain" for south in range(-6, 7) for east in range(-6, 7)}
 FULL = Body(life=12, food=60, water=30, most_life=12, most_food=60, most_water=30)
+PROMISING = {"star": Prospect(0.5, 0.2)}
 KNOWN: Beliefs = {
     "cone": Belief(Nature.WATER),
     "cube": Belief(Nature.FOOD),
@@ -35,6 +36,7 @@ OUTLOOK = Outlook(
     places={},
     safe=None,
     frontier=(9, 0),
+    frontier_bits=1.0,
     danger=0.0,
     threshold=0.6,
     exploration=0.5,
@@ -114,27 +116,49 @@ def test_the_bold_suffer_an_unknown_creature_below_the_threshold() -> None:
         (seen(water=10, exploration=0.0), 0.5, True),
         (seen(water=10, exploration=0.0), 0.0, False),
         (seen(water=10, life=4, exploration=0.0), 0.5, False),
+        (seen(water=4, life=5, exploration=0.0), 0.5, True),
         (seen(water=0, life=2, exploration=0.0), 0.0, True),
-        (seen(safe=(1, 8)), 0.0, True),
-        (seen(safe=(1, 8), exploration=0.0), 0.0, False),
-        (seen(safe=(1, 8), life=6), 0.0, False),
+        (seen(prospects=PROMISING), 0.0, True),
+        (seen(prospects=PROMISING, exploration=0.0), 0.0, False),
+        (seen(prospects=PROMISING, life=6), 0.0, False),
+        (seen(prospects={"star": Prospect(0.5, 0.9)}), 0.0, False),
+        (seen(prospects=PROMISING, is_night=True), 0.0, False),
     ],
     ids=[
         "bold and short",
         "cautious and short",
         "bold and weak",
+        "bold, weak and shorter",
         "dying",
         "curious and whole",
         "not curious",
         "curious and weak",
+        "curious and afraid",
+        "curious by night",
     ],
 )
 def test_the_unknown_is_tried_out_of_need_or_curiosity(
     outlook: Outlook, boldness: float, tries: bool
 ) -> None:
-    plan = plan_steps(replace(outlook, things={(0, 1): "star"}), {}, boldness=boldness)
+    seen_now = replace(outlook, things={(0, 1): "star"}, frontier_bits=0.0)
+    plan = plan_steps(seen_now, {}, boldness=boldness)
     assert ("use star" in plan.steps) is tries
     assert (plan.risk == 0.6) is tries
+
+
+@pytest.mark.parametrize(
+    ("bits", "objective"),
+    [(0.1, "find out about star"), (2.0, "explore")],
+)
+def test_most_is_learnt_a_step_where_curiosity_goes(bits: float, objective: str) -> None:
+    outlook = seen(things={(0, 1): "star"}, prospects=PROMISING, frontier_bits=bits)
+    assert plan_steps(outlook, {}).objective == objective
+
+
+def test_what_was_a_danger_in_another_season_is_tried_when_nothing_else_is_left() -> None:
+    outlook = seen(water=10, things={(0, 1): "disc"}, exploration=0.0)
+    assert "use disc" in plan_steps(outlook, {"disc": Belief(Nature.DANGER, weight=0.6)}).steps
+    assert "use disc" not in plan_steps(outlook, {"disc": Belief(Nature.DANGER)}).steps
 
 
 def test_a_weak_belief_counts_for_nothing() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError
-from acc_ace.ext.survivor.exploration import Outlook
+from acc_ace.ext.survivor.exploration import Outlook, Prospect
 from acc_ace.ext.survivor.planner import Belief
 from acc_ace.ext.survivor.state_formatter import SLOTS, SYMBOLS, read, render
 from acc_ace.ext.survivor.survival import Body, Cell
@@ -34,6 +34,7 @@ def outlooks(draw: st.DrawFn) -> Outlook:
         body[f"most_{points}"] = draw(st.integers(1, 10_000))
         body[points] = draw(st.integers(0, body[f"most_{points}"]))
     places = st.lists(far, min_size=1, max_size=3).map(tuple)
+    frontier = draw(st.none() | far)
     return Outlook(
         body=Body(**body),
         is_night=draw(st.booleans()),
@@ -46,11 +47,16 @@ def outlooks(draw: st.DrawFn) -> Outlook:
         approaching=frozenset(cell for cell in creatures if draw(st.booleans())),
         places=draw(st.dictionaries(st.sampled_from(KINDS), places)),
         safe=draw(st.none() | far),
-        frontier=draw(st.none() | far),
+        frontier=frontier,
         danger=draw(hundredths),
         threshold=draw(hundredths),
         exploration=draw(hundredths),
         unknown=draw(hundredths),
+        season=draw(st.integers(0, 3)),
+        frontier_bits=draw(hundredths) if frontier else 0.0,
+        prospects=draw(
+            st.dictionaries(st.sampled_from(KINDS), st.builds(Prospect, hundredths, hundredths))
+        ),
     )
 
 
@@ -116,6 +122,9 @@ def test_a_moment_as_the_thinker_sees_it() -> None:
         frontier=(-6, 2),
         danger=1.0,
         unknown=0.125,
+        season=2,
+        frontier_bits=1.5,
+        prospects={"cone": Prospect(0.55, 0.2)},
     )
     assert shown(
         outlook,
@@ -125,7 +134,7 @@ def test_a_moment_as_the_thinker_sees_it() -> None:
         place=(3, 14),
     ) == "\n".join(
         [
-            "basic state: life 7/12; night, 30 steps left; sight 1; at row 3, column 14",
+            "basic state: life 7/12; night, 30 steps left; season 2; sight 1; at row 3, column 14",
             "danger: nearness 1.00; fear 0.42; threshold 0.60",
             "resources: food 40/40; water 4/30",
             "top risk: wolf took 5 life in 1 of 2 meetings",
@@ -137,7 +146,8 @@ def test_a_moment_as_the_thinker_sees_it() -> None:
             "xxL",
             "top chance: for water: disc 5 north; safe area 9 east; "
             "disc at 5 north, 7 south 3 east",
-            "unknownness: exploration 0.50; new 0.12; frontier 6 north 2 east",
+            "unknownness: exploration 0.50; new 0.12; frontier 6 north 2 east; "
+            "unseen there 1.50 bits; cone 0.55 bits, harm 0.20",
         ]
     )
 

@@ -17,6 +17,7 @@ from acc_ace.ext.survivor.world_rules import (
     ACTIONS,
     CREATURES,
     KINDS,
+    SEASONS,
     SIGNS,
     TERRAIN,
     Nature,
@@ -166,7 +167,7 @@ def _used(world: World) -> Step:
 @pytest.mark.parametrize(
     ("nature", "sizes", "felt"),
     [
-        (Nature.DANGER, Sizes(), {"life": -8}),
+        (Nature.DANGER, Sizes(), {"life": -4}),
         (Nature.DANGER, Sizes(life=3), {"life": -3}),
         (Nature.FOOD, Sizes(meal=2), {"food": 2}),
         (Nature.WATER, Sizes(drink=2), {"water": 2}),
@@ -256,9 +257,30 @@ def test_which_kinds_harm_is_drawn_anew_and_how_many_is_not() -> None:
     dangers = [
         frozenset(k for k, n in rules.natures.items() if n is Nature.DANGER) for rules in drawn
     ]
-    assert {len(kinds) for kinds in dangers} == {6}
+    assert {len(kinds) for kinds in dangers} == {5}
     assert len(set(dangers)) > 15
     assert {rules.hunter for rules in drawn} == set(CREATURES)
+
+
+def test_in_each_season_but_the_first_some_kinds_have_traded_their_natures() -> None:
+    for seed in range(30):
+        rules = WorldRules.drawn(seed)
+        assert rules.natures_in(0) == rules.natures
+        for season in range(1, SEASONS):
+            natures = rules.natures_in(season)
+            other = {kind for kind, nature in natures.items() if nature != rules.natures[kind]}
+            assert len(other) == 4
+            assert sorted(natures.values()) == sorted(rules.natures.values())
+
+
+def test_half_of_the_things_change_places_when_a_season_begins() -> None:
+    world = World(WorldRules.drawn(0), Sizes(life=ENDLESS, season=3, creatures=0))
+    things = world.reset(seed=0)[0]["things"]
+    seen = [world.step(np.int64(ACTIONS.index("wait")))[0] for _ in range(12)]
+    assert [int(each["season"]) for each in seen] == [0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 0]
+    assert np.array_equal(seen[1]["things"], things)
+    assert np.array_equal(seen[2]["things"] > 0, things > 0)
+    assert not np.array_equal(seen[2]["things"], things)
 
 
 def test_rules_name_every_kind_and_a_hunter() -> None:

@@ -13,7 +13,8 @@ from acc_ace.ext.survivor.survival import MOST_STEPS, Body, Cell
 from acc_ace.ext.survivor.world_rules import FED, Nature, apart
 
 TRUST, BOLD = 0.5, 0.5
-"""Weight from which a belief counts; boldness from which unknown creatures are suffered."""
+"""Weight from which a belief counts; boldness from which unknown things are tried in time and
+unknown creatures suffered."""
 
 CHOICE = 4
 """Sources of a nature among which a round chooses."""
@@ -31,14 +32,12 @@ WHOLE, WEAK = 0.75, 0.6
 """Shares of life: enough; too little."""
 
 SPENT, NEEDED, SURE = 0.3, 0.6, 0.8
-"""A trial out of need takes SPENT + NEEDED · share of food or water left, of life; weight of a belief
-from which on it is not doubted when nothing else is left."""
+"""Share of life that a trial out of need takes, and so much more as food or water is left; weight
+of a belief that is not doubted even then."""
 
 PRICE, LEAST = 0.3, 0.01
 """Bits that P(harm) is weighed with at full life; bits a step that are worth going for."""
 
-import os
-SPENT, NEEDED = float(os.environ.get("SPENT","0.3")), float(os.environ.get("NEEDED","0.6"))
 TRIAL_RISK = 0.6
 """Chance of damage that is put on trying an unknown thing."""
 
@@ -73,7 +72,7 @@ def plan_steps(
 ) -> PlannedSteps:
     """At least one step, at most `most`.
 
-    `boldness` 0 to 1: how early an unknown thing is tried and an unknown creature suffered.
+    `boldness` 0 to 1: from BOLD on unknown things are tried in time and unknown creatures suffered.
     """
     moment = _Moment(outlook, beliefs, boldness)
     goal = next((goal for wish in _WISHES if (goal := wish(moment))), moment.refuge())
@@ -234,7 +233,8 @@ def _gamble(moment: _Moment, nature: Nature) -> _Goal | None:
     life, points = moment.body.life, moment.points[nature]
     is_dying = points <= unknown.cost and life + points <= unknown.cost + LAST_CALL
     # The greater the need, the less life is enough for a trial.
-    is_bold = life / moment.body.most_life >= SPENT + NEEDED * moment.levels[nature]
+    enough = SPENT + NEEDED * moment.levels[nature]
+    is_bold = moment.boldness >= BOLD and life / moment.body.most_life >= enough
     if not (is_dying or is_bold):
         return None
     return _Goal(f"try {unknown.kind} for {nature}", unknown.cell, unknown.kind, is_trial=True)

@@ -1,8 +1,8 @@
 """A gridworld where one lives as long as life lasts (gymnasium.Env).
 
 Each step costs food and water; without either, life. Things stand at places and grow back there
-when used, until half of them change places as a season begins. Lava burns, hunters bite, the safe area heals who is fed. The same rules, sizes, seed
-and actions always give the same life.
+when used, until half of them change places as a season begins. Lava burns, hunters bite, the safe
+area heals who is fed. The same rules, sizes, seed and actions always give the same life.
 """
 
 from collections.abc import Sequence
@@ -130,9 +130,9 @@ class World(gymnasium.Env[Observation, np.int64]):
     `body` life, food and water; `place` row and column; `terrain`, `things`, `creatures` and
     `headings` (2 · sight + 1)² views of codes with the body in the middle (0 is nothing or
     unseen; things and creatures are their number + 1, headings those of HEADINGS); `light`
-    is-night and steps to the change; `season` 0 to 3; `is_safe` 0 or 1; `danger` nearness of the nearest
-    approaching creature and `unknown` the share of seen cells that are new, float32 from 0 to 1;
-    `damage` life lost in the last step.
+    is-night and steps to the change; `season` its number; `is_safe` 0 or 1; `danger` nearness of
+    the nearest approaching creature and `unknown` the share of seen cells that are new, float32
+    from 0 to 1; `damage` life lost in the last step.
     `info` holds `touch` (Touch of what was used, or None), `hits` (tuple of Touch, by creatures
     and lava) and `signs` (texts in sight).
     """
