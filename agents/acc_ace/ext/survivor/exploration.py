@@ -44,7 +44,7 @@ AWAY = 99
 """Steps to a threat that is not there."""
 
 
-CELL_BITS = 0.02
+CELL_BITS = 0.005
 """Bits that a newly seen cell counts for."""
 
 

@@ -4,7 +4,8 @@ The alert log has dangers (cause, condition, avoidance), the exploration log wha
 what is unexplored, the meta notes how an episode changed the policy. A cause that is met again
 replaces its artifact, with a higher count. So a session has at most 25 artifacts: 15 alerts of what
 was felt (ten kinds, two creatures, lava, hunger, thirst), MOST_SAID of what the thinker warned of,
-and two of exploration; a run has one note and one mind. Alerts and exploration end with the episode.
+and two of exploration; a run has one note and one mind. Alerts and exploration end with the
+episode.
 """
 
 from collections import Counter

@@ -83,7 +83,7 @@ GAINS: Final = {"food": Nature.FOOD, "water": Nature.WATER, "life": Nature.REMED
 _SHARES = {Nature.FOOD: 2, Nature.WATER: 2, Nature.REMEDY: 1, Nature.DANGER: 5}
 """How many kinds are of each nature."""
 
-TRADES: Final = 2
+TRADES: Final = 3
 """Pairs of kinds that trade their natures in a season."""
 
 SEASONS: Final = 4
@@ -144,13 +144,13 @@ class Sizes(Value):
     places: int = Field(default=12, ge=1, le=16, description="Places of each kind.")
     regrowth: int = Field(default=60, ge=1, le=1_000, description="Until a used thing is back.")
     creatures: int = Field(default=2, ge=0, le=8, description="Creatures of each kind.")
-    season: int = Field(default=360, ge=1, le=10_000, description="Steps of a season.")
+    season: int = Field(default=450, ge=1, le=10_000, description="Steps of a season.")
     day: int = Field(default=60, ge=1, le=1_000)
     night: int = Field(default=30, ge=1, le=1_000)
     steps: int = Field(default=8_000, ge=1, le=1_000_000, description="Until the world ends.")
     life: int = Field(default=12, ge=1, le=10_000)
-    food: int = Field(default=150, ge=1, le=10_000)
-    water: int = Field(default=120, ge=1, le=10_000)
+    food: int = Field(default=180, ge=1, le=10_000)
+    water: int = Field(default=150, ge=1, le=10_000)
     meal: int = Field(default=100, ge=1, le=10_000, description="Food of one thing.")
     drink: int = Field(default=80, ge=1, le=10_000, description="Water of one thing.")
     cure: int = Field(default=6, ge=1, le=10_000, description="Life of one remedy.")
