@@ -41,6 +41,7 @@ def request(**inputs: Any) -> LlmRequest:
         "logs": Lines(inputs.pop("logs", "none")),
         "reflection": "",
         "actions": "wait",
+        "setting": "0.60",
     }
     text = thinker_prompt().render({**given, **inputs})
     made = LlmRequest(contents=[types.Content(role="user", parts=[types.Part(text=text)])])

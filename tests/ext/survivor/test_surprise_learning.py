@@ -8,6 +8,7 @@ import pytest
 from acc_ace import Container, build_container
 from acc_ace.adk.student_models import StudentModels
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
+from acc_ace.ext.survivor.core_thinker import thinker_settings
 from acc_ace.ext.survivor.surprise_learning import Lessons, SurpriseLearning, surprises
 from acc_ace.ext.survivor.survival import Body, LoopSnapshot, Plan, Scoreboard, StepRecord
 from config import Settings
@@ -39,7 +40,7 @@ def tick(*steps: StepRecord, bullets: tuple[str, ...] = (), **changed: Any) -> L
 
 @pytest.fixture
 async def container() -> AsyncIterator[Container]:
-    opened = build_container(Settings(store="memory"))
+    opened = build_container(thinker_settings(Settings(store="memory")))
     yield opened
     await opened.close()
 
@@ -53,7 +54,9 @@ async def learning(container: Container) -> AsyncIterator[SurpriseLearning]:
 
 async def learn(learning: SurpriseLearning, snapshot: LoopSnapshot, **more: Any) -> Lessons:
     playbook = await known(learning.container)
-    return await learning.after_tick(snapshot, more.get("state", STATE), playbook)
+    return await learning.after_tick(
+        snapshot, more.get("state", STATE), playbook, more.get("lack", "thirst")
+    )
 
 
 async def known(container: Container) -> Playbook:
@@ -66,8 +69,8 @@ async def bullets(container: Container) -> list[str]:
 
 @each_case
 def test_surprises(steps: list[dict[str, Any]], expected: list[list[str]]) -> None:
-    found = surprises([made(**step) for step in steps])
-    assert [[each.kind, each.about, each.right or ""] for each in found] == expected
+    found = surprises([made(**step) for step in steps], "thirst")
+    assert [[each.kind, each.about, each.felt] for each in found] == expected
 
 
 async def test_the_embedded_models_learn_what_hindsight_says(

@@ -52,11 +52,19 @@ class MemoryManager:
         self._changed: dict[str, None] = {}
         self._lost: Counter[str] = Counter()
         self._warned, self._wanted = 0, ""
+        self.lack, self.cause = "thirst", ""
+        """What is missing, or was last, first of both; what took life last."""
 
     def step(self, record: StepRecord, before: Outlook) -> None:
         """Take in a step that was made, and the moment before it."""
         light = "by night" if before.is_night else "by day"
-        if cause := cause_of(record, before):
+        levels = {"thirst": before.body.water, "hunger": before.body.food}
+        empty = [name for name, left in levels.items() if not left]
+        if self.lack not in empty:
+            self.lack = next(iter(empty), self.lack)
+        cause = ""
+        if record.life < 0:
+            cause = self.cause = record.cause or self.lack
             self._lost[cause] -= record.life
             count = self.count(cause) + 1
             took = f"took {self._lost[cause]} life in {count} {'time' if count == 1 else 'times'}"

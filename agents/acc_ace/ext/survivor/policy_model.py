@@ -5,26 +5,56 @@ and plans with the planner. Any other request it answers as `embedded/rules` doe
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import ClassVar, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import ClassVar, Final, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.core.schemas.bullet import EPOCH, Bullet
+from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.reflection import BulletTag, Reflection
 from acc_ace.core.text.polarity import negated
 from acc_ace.errors import InputError
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.embedded.prompt_context import Call
 from acc_ace.ext.embedded.prompt_parts import read_prompt
-from acc_ace.ext.embedded.views import BulletView, bullets_of, state_of, text_of, turn_input_of
+from acc_ace.ext.embedded.roles.curator import curate
+from acc_ace.ext.embedded.views import (
+    BulletView,
+    bullets_of,
+    mapping_of,
+    state_of,
+    text_of,
+    turn_input_of,
+)
 from acc_ace.ext.survivor.exploration import Outlook
-from acc_ace.ext.survivor.planner import Belief, Beliefs, Stance, plan_steps
-from acc_ace.ext.survivor.safety_sentinel import SafetySentinel, plan_of
-from acc_ace.ext.survivor.state_formatter import read
-from acc_ace.ext.survivor.survival import Action, ActionType, AlertUpdate, Plan
-from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, KINDS, Nature
+from acc_ace.ext.survivor.planner import (
+    BOLD,
+    Belief,
+    Beliefs,
+    PlannedSteps,
+    Stance,
+    plan_steps,
+    shares,
+)
+from acc_ace.ext.survivor.reward_synthesizer import EXTERNAL
+from acc_ace.ext.survivor.safety_sentinel import MOST_CHANGE, SafetySentinel, plan_of
+from acc_ace.ext.survivor.state_formatter import bearing, read
+from acc_ace.ext.survivor.survival import (
+    THRESHOLD_BOUNDS,
+    Action,
+    ActionType,
+    AlertUpdate,
+    Plan,
+)
+from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, KINDS, Nature, target_of
 from acc_ace.model_settings import POLICY_MODEL
-from acc_ace.models.response_shape import json_schema_of
+from acc_ace.models.response_shape import json_schema_of, role_of
+
+_STARVING, _DARE = 0.1, 0.2
+"""Share of food or water below which more is dared; by how much the threshold rises then."""
 
 
 class PolicyLlm(EmbeddedLlm):
@@ -39,11 +69,13 @@ class PolicyLlm(EmbeddedLlm):
         return [re.escape(POLICY_MODEL)]
 
     def reply(self, llm_request: LlmRequest) -> Call | object:
-        """A Plan where one is asked for."""
+        """A Plan where one is asked for, and lessons of outcomes."""
         properties = (json_schema_of(llm_request) or {}).get("properties") or {}
-        if "objective" not in properties:
+        role = "thinker" if "objective" in properties else role_of(llm_request)
+        own = {"thinker": decide, "reflector": hindsight, "curator": changes_of}.get(role or "")
+        if own is None:
             return super().reply(llm_request)
-        return decide(read_prompt(llm_request).inputs).model_dump(mode="json")
+        return own(read_prompt(llm_request).inputs).model_dump(mode="json")
 
 
 def decide(inputs: Mapping[str, object]) -> Plan:
@@ -53,8 +85,8 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     except InputError as error:
         return Plan(objective=f"wait: {error}", actions=(Action(type=ActionType.WAIT),))
     report = turn_input_of(inputs.get("current_input")).text
-    experience = f"{text_of(inputs.get('logs'))}\n{report}"
-    beliefs = beliefs_of(bullets_of(inputs.get("playbook")), experience)
+    logs = text_of(inputs.get("logs"))
+    beliefs = beliefs_of(bullets_of(inputs.get("playbook")), f"{logs}\n{report}")
     pins = state_of(inputs.get("state")).pins
     # No clock: a rule with a window of time is read as of a fixed moment; the engine has the time.
     allowed = SafetySentinel(pins, EPOCH).allowed(outlook)
@@ -62,34 +94,206 @@ def decide(inputs: Mapping[str, object]) -> Plan:
         (*outlook.creatures.values(), *outlook.things.values(), *outlook.places.keys())
     )
     relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
+    care = care_of(logs)
+    planned = plan_steps(care.felt_in(allowed), beliefs, boldness=care.boldness)
     return plan_of(
-        plan_steps(allowed, beliefs),
-        reflection=" ".join(f"{name}: {stance}." for name, stance in dict(felt(report)).items()),
+        planned,
+        reflection=_reflection(report, care),
         alert_updates=tuple(_alerts(report, outlook)),
         exploration_priorities=tuple(name for name in met if name not in beliefs),
+        threshold_change=_threshold_change(outlook, care, text_of(inputs.get("setting"))),
+        subgoals=tuple(_subgoals(planned.steps)),
+        expected_reward=_expected_reward(outlook, planned),
         bullet_ids=tuple(dict.fromkeys(filter(None, relied_on))),
     )
 
 
-def beliefs_of(bullets: Iterable[BulletView | Bullet], experience: str) -> Beliefs:
+class Care(NamedTuple):
+    """What the end of the last life changes in this one."""
+
+    resolve: str = ""
+    reserve: Mapping[str, float] = {}
+    """Shares of the body that count as gone, so that what is short is sought earlier."""
+    boldness: float = BOLD
+    caution: float = 0.0
+    """How far the danger threshold is to stay below its setting."""
+
+    def felt_in(self, outlook: Outlook) -> Outlook:
+        """The moment as the planner is to feel it."""
+        whole = outlook.body.model_dump()
+        less = {
+            part: max(whole[part] - round(share * whole[f"most_{part}"]), 0)
+            for part, share in self.reserve.items()
+        }
+        return replace(outlook, body=outlook.body.model_copy(update=less))
+
+
+_CARES: Final = {
+    "thirst": Care("Seek water earlier.", {"water": 0.25}),
+    "hunger": Care("Seek food earlier.", {"food": 0.25}),
+    **dict.fromkeys(KINDS, Care("Try the unknown later.", {"life": 0.1}, boldness=0.25)),
+    **dict.fromkeys((*CREATURES, "lava"), Care("Flee earlier.", caution=0.2)),
+}
+
+
+def care_of(logs: str) -> Care:
+    """What a line such as 'meta: episode 1: died of thirst after 36 steps' asks for."""
+    notes = [line for line in logs.splitlines() if line.startswith("meta:")]
+    cause = "".join(notes[-1:]).partition("died of ")[2].partition(" ")[0]
+    return _CARES.get(cause, Care())
+
+
+def _threshold_change(outlook: Outlook, care: Care, setting: str) -> float | None:
+    """Towards the setting less the caution; who starves may dare more."""
+    try:
+        wanted = float(setting) - care.caution
+    except ValueError:
+        return None
+    share = shares(outlook.body)
+    if min(share["food"], share["water"]) <= _STARVING:
+        wanted += _DARE
+    least, most = THRESHOLD_BOUNDS
+    change = min(max(wanted, least), most) - outlook.threshold
+    return round(max(-MOST_CHANGE, min(change, MOST_CHANGE)), 2) or None
+
+
+def _reflection(report: str, care: Care) -> str:
+    """What the last tick brought and showed, and what failed; at first what the last life left."""
+    lines = dict(line.partition(": ")[::2] for line in report.splitlines())
+    brought = next((text for name, text in lines.items() if name.startswith("result")), "")
+    failed = lines.get("failures", "none")
+    gain = brought.partition(":")[0]
+    texts = [
+        f"It brought {gain}." if gain.startswith("reward") else care.resolve,
+        *(f"{name}: {stance}." for name, stance in dict(felt(report)).items()),
+        "" if failed == "none" else f"Failed: {failed}.",
+    ]
+    return " ".join(filter(None, texts))
+
+
+def _subgoals(steps: Sequence[str]) -> Iterator[str]:
+    """Where the moves lead, what is used, how long is waited."""
+    for act, run in groupby(steps, key=lambda step: step.partition(" ")[0]):
+        same = list(run)
+        cells = [target_of(step) for step in same]
+        end = (sum(south for south, _ in cells), sum(east for _, east in cells))
+        yield f"go {bearing(end)}" if act == "move" else f"{same[0]} ×{len(same)}"
+
+
+def _expected_reward(outlook: Outlook, planned: PlannedSteps) -> float:
+    """What the steps bring to a body that stays as it is, less what is risked: half a life."""
+    share = shares(outlook.body)
+    measures = {
+        "survival": 1.0,
+        "life": share["life"],
+        "resources": min(share["food"], share["water"]),
+        "safe area": outlook.is_safe,
+    }
+    step = sum(EXTERNAL[part] * measure for part, measure in measures.items())
+    risked = EXTERNAL["damage"] * planned.risk * outlook.body.most_life / 2
+    return round(step * len(planned.steps) + risked, 2)
+
+
+_LESSONS: Final = {
+    Nature.FOOD: ("food", "Eat {}."),
+    Nature.WATER: ("water", "Drink {}."),
+    Nature.REMEDY: ("food", "Heal with {}."),
+    Nature.DANGER: ("danger", "Avoid {}."),
+    "hunter": ("creatures", "Keep away from the {}."),
+    "hunger": ("food", "Eat before hunger takes life."),
+    "thirst": ("water", "Drink before thirst takes life."),
+    "lava": ("places", "Keep off lava."),
+}
+"""Section and words of what is learnt, by what is shown."""
+
+
+def hindsight(inputs: Mapping[str, object]) -> Reflection:
+    """What an outcome teaches: 'Damage: use cone: life -8' or 'End: died of wolf after 9 steps'.
+
+    It is the last line of the input; the one before says what was expected.
+    """
+    lines = turn_input_of(inputs.get("current_input")).text.splitlines()
+    happened, _, outcome = (lines or [""])[-1].partition(": ")
+    name = outcome.removeprefix("use ").removeprefix("died of ").partition(" ")[0].rstrip(":")
+    is_harm = happened in ("Damage", "End") and name in _CARES
+    shows = _of(name, Nature.DANGER)[1] if is_harm else dict(felt(outcome)).get(name, "")
+    shows = name if name in _LESSONS else shows
+    thing = f"{name}{'es' if name.endswith('s') else 's'}" if name in KINDS else name
+    used = bullets_of(inputs.get("used_bullets"))
+    said = {bullet.id: dict(stances(bullet.content)).get(name) for bullet in used}
+    is_trial = happened == "End" and name in KINDS and not any(said.values())
+    return Reflection(
+        reasoning=f"{lines[-2]} {outcome}." if len(lines) > 1 else outcome,
+        error_identification=outcome if is_harm else "",
+        correct_approach="Try unknown things only while life is full." if is_trial else "",
+        key_insight=_LESSONS.get(shows, ("", ""))[1].format(thing),
+        bullet_tags=[
+            BulletTag(
+                id=bullet, tag="helpful" if says == shows else "harmful" if says else "neutral"
+            )
+            for bullet, says in said.items()
+        ],
+    )
+
+
+def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
+    """The changes that `embedded/rules` proposes, each with section, rationale and priority."""
+    reflection = mapping_of(inputs.get("reflection"))
+    plan = {
+        **inputs,
+        "playbook": "",
+        "reflection": {"key_insight": reflection.get("correct_approach")},
+    }
+    rests_on = {
+        "rationale": text_of(reflection.get("reasoning")),
+        "priority": "high" if reflection.get("error_identification") else "normal",
+    }
+    operations = [
+        each.model_copy(update={**rests_on, "section": _section_of(each.content)})
+        if each.content
+        else each
+        for each in (*curate(inputs).operations, *curate(plan).operations)
+    ]
+    return DeltaBatch(operations=operations)
+
+
+def _section_of(lesson: str) -> str:
+    starts = ((section, words.partition("{")[0]) for section, words in _LESSONS.values())
+    return next((section for section, start in starts if lesson.startswith(start)), "plans")
+
+
+def beliefs_of(
+    bullets: Iterable[BulletView | Bullet], experience: str, season: int | None = None
+) -> Beliefs:
     """What each kind is believed to be: by the best proven bullet, the newest on a tie, and by what
     this life taught, which overrides it. A bullet that did more harm than good says nothing.
 
     Of `experience`, lines of the alert log count by their words, others by changes of the body
-    that they name, and those about signs not at all.
+    that they name, and those about signs not at all. What is said of a `season` holds in it before
+    what is said in general; of another one it holds where nothing else is known.
     """
     beliefs: dict[str, Belief] = {}
-    for bullet in sorted(bullets, key=lambda each: each.helpful - each.harmful):
+    for bullet in sorted(
+        bullets, key=lambda each: (_fit(each.content, season), each.helpful - each.harmful)
+    ):
         if bullet.harmful > bullet.helpful:
             continue
         weight = (1 + bullet.helpful) / (1 + bullet.helpful + bullet.harmful)
         for name, stance in stances(bullet.content):
             beliefs[name] = Belief(stance, weight, bullet.id)
     for line in experience.splitlines():
-        if not line.casefold().startswith("sign"):
+        if not line.casefold().startswith("sign") and _fit(line, season) >= 0:
             held_now = stances(line) if line.startswith("alert:") else felt(line)
             beliefs.update((name, Belief(stance)) for name, stance in held_now)
     return beliefs
+
+
+def _fit(text: str, season: int | None) -> int:
+    """1 for what is said of this season, 0 for what is general, -1 for another season's."""
+    named = text.casefold().partition("in season ")[2][:1]
+    if season is None or not named:
+        return 0
+    return 1 if named == str(season) else -1
 
 
 _DAMAGE = -2
