@@ -148,7 +148,7 @@ async def test_over_many_lives_the_playbook_stays_small_and_right(
             made("wait", life=-1),
         ):
             used = tuple(bullet.id for bullet in (await known(container)).bullets)
-            await learn(learning, tick(step, bullets=used))
+            await learn(learning, tick(step, bullets=used), lack="hunger")
         await learn(learning, tick(made("wait"), over=True, died_of="hunger"))
     assert await bullets(container) == [
         "Avoid cones.",

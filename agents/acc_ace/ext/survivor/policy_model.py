@@ -13,18 +13,16 @@ from typing import ClassVar, Final, NamedTuple
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.core.schemas.bullet import EPOCH, Bullet
-from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
 from acc_ace.core.schemas.reflection import BulletTag, Reflection
 from acc_ace.core.text.polarity import negated
 from acc_ace.errors import InputError
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.embedded.prompt_context import Call
 from acc_ace.ext.embedded.prompt_parts import read_prompt
-from acc_ace.ext.embedded.roles.curator import curate
 from acc_ace.ext.embedded.views import (
     BulletView,
     bullets_of,
-    mapping_of,
     state_of,
     text_of,
     turn_input_of,
@@ -39,7 +37,7 @@ from acc_ace.ext.survivor.planner import (
     plan_steps,
     shares,
 )
-from acc_ace.ext.survivor.reward_synthesizer import EXTERNAL
+from acc_ace.ext.survivor.reward_synthesizer import EXTERNAL, RewardSynthesizer
 from acc_ace.ext.survivor.safety_sentinel import MOST_CHANGE, SafetySentinel, plan_of
 from acc_ace.ext.survivor.state_formatter import bearing, read
 from acc_ace.ext.survivor.survival import (
@@ -48,6 +46,7 @@ from acc_ace.ext.survivor.survival import (
     ActionType,
     AlertUpdate,
     Plan,
+    StepRecord,
 )
 from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, KINDS, Nature, target_of
 from acc_ace.model_settings import POLICY_MODEL
@@ -95,10 +94,10 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     )
     relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
     care = care_of(logs)
-    planned = plan_steps(care.felt_in(allowed), beliefs, boldness=care.boldness)
+    planned = plan_steps(_less(allowed, care.part), beliefs, boldness=care.boldness)
     return plan_of(
         planned,
-        reflection=_reflection(report, care),
+        reflection=_reflection(report, care.resolve),
         alert_updates=tuple(_alerts(report, outlook)),
         exploration_priorities=tuple(name for name in met if name not in beliefs),
         threshold_change=_threshold_change(outlook, care, text_of(inputs.get("setting"))),
@@ -112,62 +111,54 @@ class Care(NamedTuple):
     """What the end of the last life changes in this one."""
 
     resolve: str = ""
-    reserve: Mapping[str, float] = {}
-    """Shares of the body that count as gone, so that what is short is sought earlier."""
+    part: str = ""
+    """Of the body, a quarter of which counts as gone, so that it is sought earlier."""
     boldness: float = BOLD
     caution: float = 0.0
     """How far the danger threshold is to stay below its setting."""
 
-    def felt_in(self, outlook: Outlook) -> Outlook:
-        """The moment as the planner is to feel it."""
-        whole = outlook.body.model_dump()
-        less = {
-            part: max(whole[part] - round(share * whole[f"most_{part}"]), 0)
-            for part, share in self.reserve.items()
-        }
-        return replace(outlook, body=outlook.body.model_copy(update=less))
-
 
 _CARES: Final = {
-    "thirst": Care("Seek water earlier.", {"water": 0.25}),
-    "hunger": Care("Seek food earlier.", {"food": 0.25}),
-    **dict.fromkeys(KINDS, Care("Try the unknown later.", {"life": 0.1}, boldness=0.25)),
+    "thirst": Care("Seek water earlier.", "water"),
+    "hunger": Care("Seek food earlier.", "food"),
+    **dict.fromkeys(KINDS, Care("Try the unknown later.", boldness=0.25)),
     **dict.fromkeys((*CREATURES, "lava"), Care("Flee earlier.", caution=0.2)),
 }
 
 
 def care_of(logs: str) -> Care:
     """What a line such as 'meta: episode 1: died of thirst after 36 steps' asks for."""
-    notes = [line for line in logs.splitlines() if line.startswith("meta:")]
-    cause = "".join(notes[-1:]).partition("died of ")[2].partition(" ")[0]
-    return _CARES.get(cause, Care())
+    note = logs.partition("meta: ")[2].partition("\n")[0]
+    return _CARES.get(note.partition("died of ")[2].partition(" ")[0], Care())
+
+
+def _less(outlook: Outlook, part: str) -> Outlook:
+    """The moment of a body with a quarter less of a part."""
+    body = outlook.body.model_dump()
+    left = {part: max(body[part] - body[f"most_{part}"] // 4, 0)} if part else {}
+    return replace(outlook, body=outlook.body.model_copy(update=left))
 
 
 def _threshold_change(outlook: Outlook, care: Care, setting: str) -> float | None:
-    """Towards the setting less the caution; who starves may dare more."""
-    try:
-        wanted = float(setting) - care.caution
-    except ValueError:
-        return None
+    """Towards the setting less the caution; who starves dares more."""
     share = shares(outlook.body)
-    if min(share["food"], share["water"]) <= _STARVING:
-        wanted += _DARE
+    is_starving = min(share["food"], share["water"]) <= _STARVING
     least, most = THRESHOLD_BOUNDS
+    wanted = float(setting or outlook.threshold) - care.caution + _DARE * is_starving
     change = min(max(wanted, least), most) - outlook.threshold
     return round(max(-MOST_CHANGE, min(change, MOST_CHANGE)), 2) or None
 
 
-def _reflection(report: str, care: Care) -> str:
-    """What the last tick brought and showed, and what failed; at first what the last life left."""
+def _reflection(report: str, resolve: str) -> str:
+    """What the last tick brought and showed and what failed; at first what is resolved."""
     lines = dict(line.partition(": ")[::2] for line in report.splitlines())
-    brought = next((text for name, text in lines.items() if name.startswith("result")), "")
+    brought = next(iter(lines.values()), "").partition(":")[0]
     failed = lines.get("failures", "none")
-    gain = brought.partition(":")[0]
-    texts = [
-        f"It brought {gain}." if gain.startswith("reward") else care.resolve,
+    texts = (
+        f"It brought {brought}." if brought.startswith("reward") else resolve,
         *(f"{name}: {stance}." for name, stance in dict(felt(report)).items()),
         "" if failed == "none" else f"Failed: {failed}.",
-    ]
+    )
     return " ".join(filter(None, texts))
 
 
@@ -175,36 +166,34 @@ def _subgoals(steps: Sequence[str]) -> Iterator[str]:
     """Where the moves lead, what is used, how long is waited."""
     for act, run in groupby(steps, key=lambda step: step.partition(" ")[0]):
         same = list(run)
-        cells = [target_of(step) for step in same]
-        end = (sum(south for south, _ in cells), sum(east for _, east in cells))
-        yield f"go {bearing(end)}" if act == "move" else f"{same[0]} ×{len(same)}"
+        south, east = (sum(ways) for ways in zip(*map(target_of, same), strict=True))
+        yield f"go {bearing((south, east))}" if act == "move" else f"{same[0]} ×{len(same)}"
 
 
 def _expected_reward(outlook: Outlook, planned: PlannedSteps) -> float:
     """What the steps bring to a body that stays as it is, less what is risked: half a life."""
-    share = shares(outlook.body)
-    measures = {
-        "survival": 1.0,
-        "life": share["life"],
-        "resources": min(share["food"], share["water"]),
-        "safe area": outlook.is_safe,
-    }
-    step = sum(EXTERNAL[part] * measure for part, measure in measures.items())
-    risked = EXTERNAL["damage"] * planned.risk * outlook.body.most_life / 2
-    return round(step * len(planned.steps) + risked, 2)
+    calm = StepRecord(wanted="", done="wait", status="done")
+    harm = EXTERNAL["damage"] * outlook.body.most_life / 2
+    step = RewardSynthesizer().step(calm, outlook)
+    return round(len(planned.steps) * step + planned.risk * harm, 2)
 
 
 _LESSONS: Final = {
-    Nature.FOOD: ("food", "Eat {}."),
-    Nature.WATER: ("water", "Drink {}."),
-    Nature.REMEDY: ("food", "Heal with {}."),
-    Nature.DANGER: ("danger", "Avoid {}."),
-    "hunter": ("creatures", "Keep away from the {}."),
-    "hunger": ("food", "Eat before hunger takes life."),
-    "thirst": ("water", "Drink before thirst takes life."),
-    "lava": ("places", "Keep off lava."),
+    Nature.FOOD: "Eat {}.",
+    Nature.WATER: "Drink {}.",
+    Nature.REMEDY: "Heal with {}.",
+    Nature.DANGER: "Avoid {}.",
+    "hunter": "Keep away from the {}.",
+    "hunger": "Eat before hunger takes life.",
+    "thirst": "Drink before thirst takes life.",
+    "lava": "Stay off lava.",
 }
-"""Section and words of what is learnt, by what is shown."""
+"""What is learnt, by what is shown."""
+
+_SECTIONS: Final = {
+    **{"Avoid": "danger", "Eat": "food", "Heal": "food", "Drink": "water"},
+    **{"Keep": "creatures", "Stay": "places", "Try": "plans"},
+}
 
 
 def hindsight(inputs: Mapping[str, object]) -> Reflection:
@@ -213,53 +202,49 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
     It is the last line of the input; the one before says what was expected.
     """
     lines = turn_input_of(inputs.get("current_input")).text.splitlines()
-    happened, _, outcome = (lines or [""])[-1].partition(": ")
-    name = outcome.removeprefix("use ").removeprefix("died of ").partition(" ")[0].rstrip(":")
-    is_harm = happened in ("Damage", "End") and name in _CARES
-    shows = _of(name, Nature.DANGER)[1] if is_harm else dict(felt(outcome)).get(name, "")
-    shows = name if name in _LESSONS else shows
+    expected, outcome = ["", "", *lines][-2:]
+    what, _, told = outcome.partition(": ")
+    name = told.removeprefix("use ").removeprefix("died of ").partition(" ")[0].rstrip(":")
+    is_harm = what != "Effect" and name in _CARES
+    nature = _of(name, Nature.DANGER)[1] if is_harm else dict(felt(told)).get(name, "")
+    shown = name if name in _LESSONS else nature
     thing = f"{name}{'es' if name.endswith('s') else 's'}" if name in KINDS else name
     used = bullets_of(inputs.get("used_bullets"))
-    said = {bullet.id: dict(stances(bullet.content)).get(name) for bullet in used}
-    is_trial = happened == "End" and name in KINDS and not any(said.values())
+    beliefs = {bullet.id: dict(stances(bullet.content)).get(name) for bullet in used}
+    is_trial = what == "End" and name in KINDS and not any(beliefs.values())
     return Reflection(
-        reasoning=f"{lines[-2]} {outcome}." if len(lines) > 1 else outcome,
-        error_identification=outcome if is_harm else "",
+        reasoning=f"{outcome}. {expected}",
+        error_identification=told if is_harm else "",
         correct_approach="Try unknown things only while life is full." if is_trial else "",
-        key_insight=_LESSONS.get(shows, ("", ""))[1].format(thing),
+        key_insight=_LESSONS.get(shown, "").format(thing),
         bullet_tags=[
             BulletTag(
-                id=bullet, tag="helpful" if says == shows else "harmful" if says else "neutral"
+                id=bullet_id,
+                tag="neutral" if belief is None else "helpful" if belief == shown else "harmful",
             )
-            for bullet, says in said.items()
+            for bullet_id, belief in beliefs.items()
         ],
     )
 
 
 def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
-    """The changes that `embedded/rules` proposes, each with section, rationale and priority."""
-    reflection = mapping_of(inputs.get("reflection"))
-    plan = {
-        **inputs,
-        "playbook": "",
-        "reflection": {"key_insight": reflection.get("correct_approach")},
-    }
-    rests_on = {
-        "rationale": text_of(reflection.get("reasoning")),
-        "priority": "high" if reflection.get("error_identification") else "normal",
-    }
-    operations = [
-        each.model_copy(update={**rests_on, "section": _section_of(each.content)})
-        if each.content
-        else each
-        for each in (*curate(inputs).operations, *curate(plan).operations)
-    ]
-    return DeltaBatch(operations=operations)
-
-
-def _section_of(lesson: str) -> str:
-    starts = ((section, words.partition("{")[0]) for section, words in _LESSONS.values())
-    return next((section for section, start in starts if lesson.startswith(start)), "plans")
+    """What a reflection adds to the playbook: its section, and the outcome as the rationale."""
+    reflection = Reflection.model_validate(inputs.get("reflection") or {})
+    lessons = (reflection.key_insight, reflection.correct_approach)
+    old = {bullet.content for bullet in bullets_of(inputs.get("playbook"))}
+    return DeltaBatch(
+        operations=[
+            DeltaOperation(
+                rationale=reflection.reasoning,
+                type=DeltaType.ADD,
+                section=_SECTIONS[lesson.partition(" ")[0]],
+                content=lesson,
+                priority="high" if reflection.error_identification else "normal",
+            )
+            for lesson in lessons
+            if lesson and lesson not in old
+        ]
+    )
 
 
 def beliefs_of(
