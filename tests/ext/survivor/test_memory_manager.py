@@ -47,8 +47,8 @@ def test_a_cause_that_is_met_again_replaces_its_artifact_with_a_higher_count(
     memory.step(made("use cone", life=-4, cause="cone"), before)
     again = contents(memory.take(AT))
     assert first.keys() == again.keys() == {"alert:cone@run-7-1"}
-    assert "took 8 life in 1 time," in first["alert:cone@run-7-1"]
-    assert "took 12 life in 2 times," in again["alert:cone@run-7-1"]
+    assert "life -8 in 1 time," in first["alert:cone@run-7-1"]
+    assert "life -12 in 2 times," in again["alert:cone@run-7-1"]
     assert memory.count("cone") == 2
     assert memory.take(AT) == []
 
@@ -111,7 +111,7 @@ def test_what_was_felt_overrules_what_the_thinker_says(before: Outlook) -> None:
     memory.step(made("use cone", life=-8, cause="cone"), before)
     harmless = AlertUpdate(cause="Cone", avoidance="ignore it, it is harmless")
     memory.advised(Plan(objective="", actions=(), alert_updates=(harmless,)))
-    assert [each.text[:14] for each in memory.entries()] == ["avoid using it"]
+    assert [each.text for each in memory.entries()] == ["life -8 in 1 time, last by day"]
 
 
 def test_entries_are_evidence_of_tools_that_ends_with_the_episode(before: Outlook) -> None:

@@ -45,13 +45,12 @@ def thinker_prompt() -> Prompt:
 
 def thinker_settings(settings: Settings) -> Settings:
     """The settings with `embedded/policy` where thinker and students would be `embedded/rules`."""
+    own: dict[str | None, str] = {EMBEDDED_MODEL: POLICY_MODEL}
     blocks = {}
     for role in STUDENTS:
-        block, changes = settings.agent(role), {}
-        if settings.model_name(role) == EMBEDDED_MODEL:
-            changes["model"] = POLICY_MODEL
-        if block.fallback == EMBEDDED_MODEL:
-            changes["fallback"] = POLICY_MODEL
+        block = settings.agent(role)
+        names = {"model": settings.model_name(role), "fallback": block.fallback}
+        changes = {field: own[name] for field, name in names.items() if name in own}
         blocks[str(role)] = block.model_copy(update=changes)
     return settings.model_copy(update=blocks)
 

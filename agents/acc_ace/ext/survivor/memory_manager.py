@@ -19,21 +19,13 @@ from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.survivor.core_thinker import LOG
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook
 from acc_ace.ext.survivor.survival import LogEntry, Plan, StepRecord
-from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, KINDS, used_in
+from acc_ace.ext.survivor.world_rules import GAINS, KINDS, used_in
 
 MOST_SAID: Final = 8
 """Warnings of the thinker about causes that the body has not felt; more replace the oldest."""
 
 _UNEXPLORED, _NEXT = "exploration:unexplored", "; next "
-_BEWARE: Final = "keep away from it"
 _ABOUT_CHARS, _SAID_TOKENS, _WANTED_TOKENS, _NOTE_TOKENS = 40, 40, 12, 56
-_AVOIDANCE: Final = {
-    **dict.fromkeys(KINDS, "avoid using it"),
-    **dict.fromkeys(CREATURES, "it bites, keep away from it"),
-    "lava": "keep off it",
-    "hunger": "eat early",
-    "thirst": "drink early",
-}
 
 
 def cause_of(record: StepRecord, before: Outlook) -> str:
@@ -65,12 +57,10 @@ class MemoryManager:
         cause = ""
         if record.life < 0:
             cause = self.cause = record.cause or self.lack
-            self._lost[cause] -= record.life
+            self._lost[cause] += record.life
             count = self.count(cause) + 1
-            took = f"took {self._lost[cause]} life in {count} {'time' if count == 1 else 'times'}"
-            self._put(
-                "alert", cause, f"{_AVOIDANCE.get(cause, _BEWARE)}, {took}, last {light}", count
-            )
+            text = f"life {self._lost[cause]} in {count} {'time' if count == 1 else 'times'}"
+            self._put("alert", cause, f"{text}, last {light}", count)
         kind = used_in(record.done)
         if kind and kind != cause:
             self._used(kind, record)

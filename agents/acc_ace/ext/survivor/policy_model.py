@@ -14,7 +14,7 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.core.schemas.bullet import EPOCH, Bullet
 from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from acc_ace.core.schemas.reflection import BulletTag, Reflection
+from acc_ace.core.schemas.reflection import BulletTag, Reflection, Tag
 from acc_ace.core.text.polarity import negated
 from acc_ace.errors import InputError
 from acc_ace.ext.embedded.model import EmbeddedLlm
@@ -81,7 +81,8 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     """The plan for a prompt's inputs; where the slots cannot be read it is to wait."""
     try:
         outlook = read(text_of(inputs.get("slots")))
-    except InputError as error:
+        setting = float(text_of(inputs.get("setting")) or outlook.threshold)
+    except (InputError, ValueError) as error:
         return Plan(objective=f"wait: {error}", actions=(Action(type=ActionType.WAIT),))
     report = turn_input_of(inputs.get("current_input")).text
     logs = text_of(inputs.get("logs"))
@@ -93,14 +94,19 @@ def decide(inputs: Mapping[str, object]) -> Plan:
         (*outlook.creatures.values(), *outlook.things.values(), *outlook.places.keys())
     )
     relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
-    care = care_of(logs)
+    shown, care = dict(felt(report)), care_of(logs)
+    light = "by night" if outlook.is_night else "by day"
     planned = plan_steps(_less(allowed, care.part), beliefs, boldness=care.boldness)
     return plan_of(
         planned,
-        reflection=_reflection(report, care.resolve),
-        alert_updates=tuple(_alerts(report, outlook)),
+        reflection=_reflection(report, shown, care.resolve),
+        alert_updates=tuple(
+            AlertUpdate(cause=name, condition=light, avoidance=_LESSONS[stance].format(name))
+            for name, stance in shown.items()
+            if stance in (Nature.DANGER, "hunter")
+        ),
         exploration_priorities=tuple(name for name in met if name not in beliefs),
-        threshold_change=_threshold_change(outlook, care, text_of(inputs.get("setting"))),
+        threshold_change=_threshold_change(outlook, setting - care.caution),
         subgoals=tuple(_subgoals(planned.steps)),
         expected_reward=_expected_reward(outlook, planned),
         bullet_ids=tuple(dict.fromkeys(filter(None, relied_on))),
@@ -139,24 +145,23 @@ def _less(outlook: Outlook, part: str) -> Outlook:
     return replace(outlook, body=outlook.body.model_copy(update=left))
 
 
-def _threshold_change(outlook: Outlook, care: Care, setting: str) -> float | None:
-    """Towards the setting less the caution; who starves dares more."""
+def _threshold_change(outlook: Outlook, wanted: float) -> float | None:
+    """Towards the threshold that is wanted; who starves dares more."""
     share = shares(outlook.body)
-    is_starving = min(share["food"], share["water"]) <= _STARVING
+    wanted += _DARE * (min(share["food"], share["water"]) <= _STARVING)
     least, most = THRESHOLD_BOUNDS
-    wanted = float(setting or outlook.threshold) - care.caution + _DARE * is_starving
     change = min(max(wanted, least), most) - outlook.threshold
     return round(max(-MOST_CHANGE, min(change, MOST_CHANGE)), 2) or None
 
 
-def _reflection(report: str, resolve: str) -> str:
+def _reflection(report: str, shown: Mapping[str, Stance], resolve: str) -> str:
     """What the last tick brought and showed and what failed; at first what is resolved."""
     lines = dict(line.partition(": ")[::2] for line in report.splitlines())
     brought = next(iter(lines.values()), "").partition(":")[0]
     failed = lines.get("failures", "none")
     texts = (
         f"It brought {brought}." if brought.startswith("reward") else resolve,
-        *(f"{name}: {stance}." for name, stance in dict(felt(report)).items()),
+        *(f"{name}: {stance}." for name, stance in shown.items()),
         "" if failed == "none" else f"Failed: {failed}.",
     )
     return " ".join(filter(None, texts))
@@ -178,7 +183,7 @@ def _expected_reward(outlook: Outlook, planned: PlannedSteps) -> float:
     return round(len(planned.steps) * step + planned.risk * harm, 2)
 
 
-_LESSONS: Final = {
+_LESSONS: Final[Mapping[str, str]] = {
     Nature.FOOD: "Eat {}.",
     Nature.WATER: "Drink {}.",
     Nature.REMEDY: "Heal with {}.",
@@ -210,19 +215,16 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
     shown = name if name in _LESSONS else nature
     thing = f"{name}{'es' if name.endswith('s') else 's'}" if name in KINDS else name
     used = bullets_of(inputs.get("used_bullets"))
-    beliefs = {bullet.id: dict(stances(bullet.content)).get(name) for bullet in used}
+    beliefs = {bullet.id: dict(stances(bullet.content)).get(name, "") for bullet in used}
     is_trial = what == "End" and name in KINDS and not any(beliefs.values())
+    tags: dict[str, Tag] = {"": "neutral", shown: "helpful"}
     return Reflection(
         reasoning=f"{outcome}. {expected}",
         error_identification=told if is_harm else "",
         correct_approach="Try unknown things only while life is full." if is_trial else "",
         key_insight=_LESSONS.get(shown, "").format(thing),
         bullet_tags=[
-            BulletTag(
-                id=bullet_id,
-                tag="neutral" if belief is None else "helpful" if belief == shown else "harmful",
-            )
-            for bullet_id, belief in beliefs.items()
+            BulletTag(id=bullet, tag=tags.get(says, "harmful")) for bullet, says in beliefs.items()
         ],
     )
 
@@ -230,21 +232,20 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
 def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
     """What a reflection adds to the playbook: its section, and the outcome as the rationale."""
     reflection = Reflection.model_validate(inputs.get("reflection") or {})
-    lessons = (reflection.key_insight, reflection.correct_approach)
     old = {bullet.content for bullet in bullets_of(inputs.get("playbook"))}
-    return DeltaBatch(
-        operations=[
-            DeltaOperation(
-                rationale=reflection.reasoning,
-                type=DeltaType.ADD,
-                section=_SECTIONS[lesson.partition(" ")[0]],
-                content=lesson,
-                priority="high" if reflection.error_identification else "normal",
-            )
-            for lesson in lessons
-            if lesson and lesson not in old
-        ]
-    )
+    lessons = (reflection.key_insight, reflection.correct_approach)
+    operations = [
+        DeltaOperation(
+            rationale=reflection.reasoning,
+            type=DeltaType.ADD,
+            section=_SECTIONS.get(lesson.partition(" ")[0], "plans"),
+            content=lesson,
+            priority="high" if reflection.error_identification else "normal",
+        )
+        for lesson in lessons
+        if lesson and lesson not in old
+    ]
+    return DeltaBatch(operations=operations)
 
 
 def beliefs_of(
@@ -287,7 +288,6 @@ _DAMAGE = -2
 _NAME = re.compile(rf"\b({'|'.join((*KINDS, *CREATURES))})(?:s|es)?\b")
 _SENTENCE = re.compile(r"[.;!?\n]")
 _CHANGE = re.compile(r"\b(life|food|water) ([+-]\d+)")
-_LOST = re.compile(r"^(?:damage:)? ?(\d+) by ")
 _WORDS: Final[tuple[tuple[Stance, re.Pattern[str]], ...]] = (
     ("harmless", re.compile(r"\b(?:harmless|ignore)\b")),
     (Nature.DANGER, re.compile(r"\b(?:avoid|danger\w*|harm\w*|hurt\w*|keep away|hunts?|bites?)\b")),
@@ -298,11 +298,9 @@ _WORDS: Final[tuple[tuple[Stance, re.Pattern[str]], ...]] = (
 
 
 def felt(text: str) -> Iterator[tuple[str, Stance]]:
-    """What 'used cone: food +24' or 'damage: 8 by torus' shows of the kinds that are named."""
+    """What 'used cone: food +24' or 'damage: torus: life -8' shows of the kinds that are named."""
     for name, sentence in _subjects(text):
         changes = {part: int(points) for part, points in _CHANGE.findall(sentence)}
-        if lost := _LOST.search(sentence):
-            changes["life"] = -int(lost[1])
         gained = max(changes, key=lambda part: changes[part], default="")
         if gained and changes[gained] > 0:
             yield name, GAINS[gained]
@@ -329,14 +327,3 @@ def _subjects(text: str) -> Iterator[tuple[str, str]]:
 def _of(name: str, stance: Stance) -> tuple[str, Stance]:
     """A creature that harms is a hunter."""
     return name, "hunter" if stance is Nature.DANGER and name in CREATURES else stance
-
-
-def _alerts(report: str, outlook: Outlook) -> Iterator[AlertUpdate]:
-    """An entry for each kind that the report says did damage."""
-    for name, kind in dict(felt(report)).items():
-        if kind in {Nature.DANGER, "hunter"}:
-            yield AlertUpdate(
-                cause=name,
-                condition="by night" if outlook.is_night else "by day",
-                avoidance="keep away, go to the safe area" if kind == "hunter" else "do not use it",
-            )

@@ -157,22 +157,23 @@ class SurpriseLearning:
 def surprises(steps: Sequence[StepRecord], lack: str) -> Iterator[Surprise]:
     """The effects, damages and aborts of a tick's steps, in order; `lack` takes life unseen."""
     for record in steps:
-        if record.status in ("blocked", "evaded", "failed"):
-            about = record.rule_id or record.status
-            yield Surprise(
-                "abort", about, f"a step was {record.status}: {record.why}", record.reward
-            )
-        kind = used_in(record.done)
-        nature = effect_of(record) if kind else None
-        if nature is Nature.DANGER:
-            yield Surprise("damage", kind, f"{record.done}: life {record.life:+d}", record.reward)
-        for part, brought in GAINS.items():
-            if brought is nature:
-                felt = f"{record.done}: {part} {getattr(record, part):+d}"
-                yield Surprise("effect", kind, felt, record.reward)
-        if record.life < 0 and (not kind or record.cause != kind):
-            about = record.cause or lack
-            yield Surprise("damage", about, f"{about}: life {record.life:+d}", record.reward)
+        for kind, about, what in _happened(record, lack):
+            yield Surprise(kind, about, what, record.reward)
+
+
+def _happened(record: StepRecord, lack: str) -> Iterator[tuple[str, str, str]]:
+    if record.status in ("blocked", "evaded", "failed"):
+        why = f"a step was {record.status}: {record.why}"
+        yield "abort", record.rule_id or record.status, why
+    kind = used_in(record.done)
+    nature = effect_of(record) if kind else None
+    for part, shown in (("life", Nature.DANGER), *GAINS.items()):
+        if shown is nature:
+            what = "damage" if nature is Nature.DANGER else "effect"
+            yield what, kind, f"{record.done}: {part} {getattr(record, part):+d}"
+    if record.life < 0 and (not kind or record.cause != kind):
+        about = record.cause or lack
+        yield "damage", about, f"{about}: life {record.life}"
 
 
 def question(snapshot: LoopSnapshot, surprise: Surprise, foretold: Sequence[Bullet]) -> str:
