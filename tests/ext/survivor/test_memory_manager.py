@@ -1,5 +1,6 @@
 """The survivor's logs: what is lived becomes bounded entries that the policy can read."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -84,6 +85,31 @@ def test_what_is_lost_beside_a_gain_is_not_blamed_on_the_gain(before: Outlook) -
         ("alert", "thirst"),
         ("exploration", "disc"),
     }
+
+
+@pytest.mark.parametrize(
+    ("levels", "took"),
+    [
+        ([(5, 0), (4, 0)], ["thirst", "thirst"]),
+        ([(0, 5), (0, 4)], ["hunger", "hunger"]),
+        ([(1, 0), (0, 0), (0, 0)], ["thirst"] * 3),
+        ([(0, 1), (0, 0), (0, 0)], ["hunger"] * 3),
+        ([(0, 1), (0, 0), (0, 30), (30, 0)], ["hunger", "hunger", "hunger", "thirst"]),
+        ([(1, 0), (0, 0), (0, 30), (0, 29)], ["thirst", "thirst", "hunger", "hunger"]),
+    ],
+)
+def test_of_hunger_and_thirst_the_one_takes_life_that_came_first(
+    before: Outlook, levels: list[tuple[int, int]], took: list[str]
+) -> None:
+    memory, causes = MemoryManager(KEY), []
+    for food, water in levels:
+        body = before.body.model_copy(update={"food": food, "water": water})
+        memory.step(made("wait", life=-1), replace(before, body=body))
+        causes.append(memory.cause)
+    assert causes == took
+    memory.step(made("wait", life=-5, cause="wolf"), before)
+    memory.step(made("wait"), before)
+    assert memory.cause == "wolf"
 
 
 def test_logs_stay_bounded_whatever_is_lived_and_said(before: Outlook) -> None:

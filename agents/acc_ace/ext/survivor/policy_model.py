@@ -29,7 +29,6 @@ from acc_ace.ext.embedded.views import (
 )
 from acc_ace.ext.survivor.exploration import Outlook
 from acc_ace.ext.survivor.planner import (
-    BOLD,
     Belief,
     Beliefs,
     PlannedSteps,
@@ -51,6 +50,9 @@ from acc_ace.ext.survivor.survival import (
 from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, KINDS, Nature, target_of
 from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.models.response_shape import json_schema_of, role_of
+
+_HARM = 8
+"""Points of life that a danger is thought to take."""
 
 _STARVING, _DARE = 0.1, 0.2
 """Share of food or water below which more is dared; by how much the threshold rises then."""
@@ -96,7 +98,9 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
     shown, care = dict(felt(report)), care_of(logs)
     light = "by night" if outlook.is_night else "by day"
-    planned = plan_steps(_less(allowed, care.part), beliefs, boldness=care.boldness)
+    is_calm = _lowest(outlook) > care.patience
+    ignored = dict.fromkeys(KINDS, Belief("harmless")) if is_calm else {}
+    planned = plan_steps(_less(allowed, care.part), {**ignored, **beliefs})
     return plan_of(
         planned,
         reflection=_reflection(report, shown, care.resolve),
@@ -119,7 +123,8 @@ class Care(NamedTuple):
     resolve: str = ""
     part: str = ""
     """Of the body, a quarter of which counts as gone, so that it is sought earlier."""
-    boldness: float = BOLD
+    patience: float = 1.0
+    """Share of food and water down to which unknown things are left alone."""
     caution: float = 0.0
     """How far the danger threshold is to stay below its setting."""
 
@@ -127,7 +132,7 @@ class Care(NamedTuple):
 _CARES: Final = {
     "thirst": Care("Seek water earlier.", "water"),
     "hunger": Care("Seek food earlier.", "food"),
-    **dict.fromkeys(KINDS, Care("Try the unknown later.", boldness=0.25)),
+    **dict.fromkeys(KINDS, Care("Try the unknown later.", patience=0.4)),
     **dict.fromkeys((*CREATURES, "lava"), Care("Flee earlier.", caution=0.2)),
 }
 
@@ -145,10 +150,14 @@ def _less(outlook: Outlook, part: str) -> Outlook:
     return replace(outlook, body=outlook.body.model_copy(update=left))
 
 
+def _lowest(outlook: Outlook) -> float:
+    share = shares(outlook.body)
+    return min(share["food"], share["water"])
+
+
 def _threshold_change(outlook: Outlook, wanted: float) -> float | None:
     """Towards the threshold that is wanted; who starves dares more."""
-    share = shares(outlook.body)
-    wanted += _DARE * (min(share["food"], share["water"]) <= _STARVING)
+    wanted += _DARE * (_lowest(outlook) <= _STARVING)
     least, most = THRESHOLD_BOUNDS
     change = min(max(wanted, least), most) - outlook.threshold
     return round(max(-MOST_CHANGE, min(change, MOST_CHANGE)), 2) or None
@@ -158,11 +167,10 @@ def _reflection(report: str, shown: Mapping[str, Stance], resolve: str) -> str:
     """What the last tick brought and showed and what failed; at first what is resolved."""
     lines = dict(line.partition(": ")[::2] for line in report.splitlines())
     brought = next(iter(lines.values()), "").partition(":")[0]
-    failed = lines.get("failures", "none")
     texts = (
         f"It brought {brought}." if brought.startswith("reward") else resolve,
         *(f"{name}: {stance}." for name, stance in shown.items()),
-        "" if failed == "none" else f"Failed: {failed}.",
+        "" if lines.get("failures", "none") == "none" else "A step failed.",
     )
     return " ".join(filter(None, texts))
 
@@ -176,11 +184,10 @@ def _subgoals(steps: Sequence[str]) -> Iterator[str]:
 
 
 def _expected_reward(outlook: Outlook, planned: PlannedSteps) -> float:
-    """What the steps bring to a body that stays as it is, less what is risked: half a life."""
+    """What the steps bring to a body that stays as it is, less the harm that is risked."""
     calm = StepRecord(wanted="", done="wait", status="done")
-    harm = EXTERNAL["damage"] * outlook.body.most_life / 2
     step = RewardSynthesizer().step(calm, outlook)
-    return round(len(planned.steps) * step + planned.risk * harm, 2)
+    return round(len(planned.steps) * step + planned.risk * EXTERNAL["damage"] * _HARM, 2)
 
 
 _LESSONS: Final[Mapping[str, str]] = {
