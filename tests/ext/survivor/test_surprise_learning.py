@@ -208,6 +208,17 @@ async def test_a_bullet_that_was_wrong_is_tagged_harmful_and_the_right_one_added
     assert "Avoid discs." in found
 
 
+async def test_an_aborted_plan_and_a_life_that_goes_on_judge_no_bullet(
+    container: Container, learning: SurpriseLearning
+) -> None:
+    await learn(learning, tick(made("use disc", food=20, cause="disc")))
+    evaded = made("wait", status="evaded", why="danger 0.70 above 0.60")
+    lessons = await learn(learning, tick(evaded, bullets=("b-00001",), over=True))
+    [disc] = (await known(container)).bullets
+    assert (disc.helpful, disc.harmful) == (0, 0)
+    assert lessons.use.calls == 4
+
+
 async def test_a_cause_is_learnt_of_at_its_first_second_fourth_and_eighth_time(
     learning: SurpriseLearning,
 ) -> None:

@@ -224,7 +224,7 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
     used = bullets_of(inputs.get("used_bullets"))
     beliefs = {bullet.id: dict(stances(bullet.content)).get(name, "") for bullet in used}
     is_trial = what == "End" and name in KINDS and not any(beliefs.values())
-    tags: dict[str, Tag] = {"": "neutral", shown: "helpful"}
+    tags: dict[str, Tag] = {shown: "helpful", "": "neutral"}
     return Reflection(
         reasoning=f"{outcome}. {expected}",
         error_identification=told if is_harm else "",
