@@ -50,7 +50,7 @@ def test_a_cause_that_is_met_again_replaces_its_artifact_with_a_higher_count(
     assert first.keys() == again.keys() == {"alert:cone@run-7-1"}
     assert "life -8 in 1 time," in first["alert:cone@run-7-1"]
     assert "life -12 in 2 times," in again["alert:cone@run-7-1"]
-    assert memory.count("cone") == 2
+    assert [each.count for each in memory.entries()] == [2]
     assert memory.take(AT) == []
 
 

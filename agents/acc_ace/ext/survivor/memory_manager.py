@@ -58,7 +58,7 @@ class MemoryManager:
         if record.life < 0:
             cause = self.cause = record.cause or self.lack
             self._lost[cause] += record.life
-            count = self.count(cause) + 1
+            count = self._times(f"alert:{cause}")
             text = f"life {self._lost[cause]} in {count} {'time' if count == 1 else 'times'}"
             self._put("alert", cause, f"{text}, last {light}", count)
         kind = used_in(record.done)
@@ -66,12 +66,12 @@ class MemoryManager:
             self._used(kind, record)
 
     def _used(self, kind: str, record: StepRecord) -> None:
-        known = self._entries.get(f"exploration:{kind}")
+        name = f"exploration:{kind}"
         gains = {part: getattr(record, part) for part in GAINS}
         effect = ", ".join(f"{part} {by:+d}" for part, by in gains.items() if by > 0)
-        if known is not None:
-            effect = effect or known.text.partition(", used")[0]
-        count = known.count + 1 if known else 1
+        if not effect and name in self._entries:
+            effect = self._entries[name].text.partition(", used")[0]
+        count = self._times(name)
         self._put("exploration", kind, f"{effect or 'nothing changed'}, used {count}", count)
 
     def explored(self, ground: ExplorationMap) -> None:
@@ -102,7 +102,7 @@ class MemoryManager:
         }
         name = texts.get(cause, f"alert:said-{self._warned % MOST_SAID}")
         self._warned += cause not in texts
-        count = self._entries[name].count + 1 if cause in texts else 1
+        count = self._times(name) if cause in texts else 1
         self._put("alert", cause, text, count, name=name)
 
     async def restore(self, container: Container) -> None:
@@ -146,10 +146,9 @@ class MemoryManager:
         own = (each for name, each in self._entries.items() if _artifact_of(name) == artifact)
         return "; ".join(f"{each.about}: {each.text}" for each in own)
 
-    def count(self, cause: str) -> int:
-        """How often a cause has taken life in this episode."""
-        known = self._entries.get(f"alert:{cause}")
-        return known.count if known else 0
+    def _times(self, name: str) -> int:
+        """How often an entry is met now."""
+        return self._entries[name].count + 1 if name in self._entries else 1
 
     @property
     def ids(self) -> frozenset[str]:
