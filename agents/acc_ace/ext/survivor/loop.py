@@ -234,7 +234,8 @@ class _Life:
         self._learning.restart((tick.records, self.episode.memory.lack) for tick in lived)
         if texts:
             self._reflection = texts[-1].splitlines()[1]
-            await self.episode.memory.restore(self._container)
+            # The entries of the replayed steps are stored already.
+            self.episode.memory.take(self._container.clock.now())
 
     async def tick(self, port: SettingsPort) -> LoopSnapshot:
         """Live one tick, and learn from it; a world that failed in it is rebuilt."""

@@ -24,7 +24,6 @@ from acc_ace.ext.survivor.world_rules import GAINS, KINDS, used_in
 MOST_SAID: Final = 8
 """Warnings of the thinker about causes that the body has not felt; more replace the oldest."""
 
-_UNEXPLORED, _NEXT = "exploration:unexplored", "; next "
 _ABOUT_CHARS, _SAID_TOKENS, _WANTED_TOKENS, _NOTE_TOKENS = 40, 40, 12, 56
 
 
@@ -81,7 +80,7 @@ class MemoryManager:
         unseen = ground.sizes.side**2 - ground.cells_seen
         met = {entry.about for entry in self._entries.values()}
         untried = " ".join(sorted(ground.kinds_seen - met)) or "none"
-        wanted = f"{_NEXT}{self._wanted}" if self._wanted else ""
+        wanted = f"; next {self._wanted}" if self._wanted else ""
         text = f"{unseen} cells{where}; found and not used {untried}{wanted}"
         self._put("exploration", "unexplored", text)
 
@@ -104,25 +103,6 @@ class MemoryManager:
         self._warned += cause not in texts
         count = self._times(name) if cause in texts else 1
         self._put("alert", cause, text, count, name=name)
-
-    async def restore(self, container: Container) -> None:
-        """Read back what only the thinker knew, once the steps are replayed. Raises StoreError."""
-        for slot in range(MOST_SAID):
-            name = f"alert:said-{slot}"
-            if text := await self._stored(container, name):
-                cause, _, text_of_cause = text.partition(": ")
-                self._put("alert", cause, text_of_cause, name=name)
-                self._warned = slot + 1
-        ground = await self._stored(container, _UNEXPLORED)
-        if wanted := ground.partition(_NEXT)[2]:
-            self._wanted = wanted
-            own = self._entries[_UNEXPLORED]
-            self._put("exploration", own.about, f"{own.text}{_NEXT}{wanted}")
-        self._changed.clear()
-
-    async def _stored(self, container: Container, name: str) -> str:
-        artifact = await container.artifacts.get(self._key.tenant, self._id(name))
-        return artifact.content if artifact else ""
 
     def take(self, at: datetime) -> list[Artifact]:
         """The artifacts of the entries that changed since the last time."""
