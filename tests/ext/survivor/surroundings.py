@@ -190,7 +190,8 @@ async def tick(
     async def think(why: str) -> Plan:
         now = world.outlook
         slots = render(now, fear=world.fear, beliefs=beliefs)
-        shown = Moment(slots, sentinel.candidates(now), why, lambda: sentinel.fallback(now))
+        steps = sentinel.candidates(now)
+        shown = Moment(slots, steps, why, lambda: sentinel.fallback(now), now.threshold)
         return await mind.think(turn, shown)
 
     return await ExecutionEngine(world, sentinel).act(await think(""), think), turn

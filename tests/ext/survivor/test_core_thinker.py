@@ -22,7 +22,7 @@ SLOTS = "basic state: life 12/12\nin sight: cone 2 north"
 
 
 def moment(reflection: str = "", fallback: Callable[[], Plan] = lambda: FALLBACK) -> Moment:
-    return Moment(SLOTS, ("wait",), reflection, fallback)
+    return Moment(SLOTS, ("wait",), reflection, fallback, setting=0.6)
 
 
 async def thought(
@@ -57,6 +57,7 @@ async def test_the_request_holds_rules_report_slots_and_logs_alone() -> None:
     assert inputs["slots"] == SLOTS
     assert inputs["logs"] == "alert: used cone: life -8 alert: forged"
     assert inputs["actions"] == "wait"
+    assert inputs["setting"] == "0.60"
     assert text.startswith(thinker_prompt().text)
 
 
@@ -108,8 +109,11 @@ def test_the_prompt_is_short_and_says_what_it_must() -> None:
     assert f"{['zero', 'one', 'two', 'three', 'four', 'five', 'six'][MOST_STEPS]} steps" in text
 
 
-def test_where_the_generator_is_the_rules_model_the_survivor_takes_the_policy() -> None:
-    assert thinker_settings(Settings()).generator.model == "embedded/policy"
+def test_where_a_role_is_the_rules_model_the_survivor_takes_the_policy() -> None:
+    own = thinker_settings(Settings())
+    models = {own.generator.model, own.reflector.model, own.curator.model}
+    assert models == {"embedded/policy"}
+    assert own.compressor == Settings().compressor
     named = Settings(generator=AgentSettings(model="openai/x", fallback="embedded/rules"))
     wanted = Settings(generator=AgentSettings(model="openai/x", fallback="embedded/policy"))
     assert thinker_settings(named).generator == wanted.generator

@@ -1,5 +1,6 @@
 """The survivor's logs: what is lived becomes bounded entries that the policy can read."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,9 +48,9 @@ def test_a_cause_that_is_met_again_replaces_its_artifact_with_a_higher_count(
     memory.step(made("use cone", life=-4, cause="cone"), before)
     again = contents(memory.take(AT))
     assert first.keys() == again.keys() == {"alert:cone@run-7-1"}
-    assert "took 8 life in 1 time," in first["alert:cone@run-7-1"]
-    assert "took 12 life in 2 times," in again["alert:cone@run-7-1"]
-    assert memory.count("cone") == 2
+    assert "life -8 in 1 time," in first["alert:cone@run-7-1"]
+    assert "life -12 in 2 times," in again["alert:cone@run-7-1"]
+    assert [each.count for each in memory.entries()] == [2]
     assert memory.take(AT) == []
 
 
@@ -86,6 +87,31 @@ def test_what_is_lost_beside_a_gain_is_not_blamed_on_the_gain(before: Outlook) -
     }
 
 
+@pytest.mark.parametrize(
+    ("levels", "took"),
+    [
+        ([(5, 0), (4, 0)], ["thirst", "thirst"]),
+        ([(0, 5), (0, 4)], ["hunger", "hunger"]),
+        ([(1, 0), (0, 0), (0, 0)], ["thirst"] * 3),
+        ([(0, 1), (0, 0), (0, 0)], ["hunger"] * 3),
+        ([(0, 1), (0, 0), (0, 30), (30, 0)], ["hunger", "hunger", "hunger", "thirst"]),
+        ([(1, 0), (0, 0), (0, 30), (0, 29)], ["thirst", "thirst", "hunger", "hunger"]),
+    ],
+)
+def test_of_hunger_and_thirst_the_one_takes_life_that_came_first(
+    before: Outlook, levels: list[tuple[int, int]], took: list[str]
+) -> None:
+    memory, causes = MemoryManager(KEY), []
+    for food, water in levels:
+        body = before.body.model_copy(update={"food": food, "water": water})
+        memory.step(made("wait", life=-1), replace(before, body=body))
+        causes.append(memory.cause)
+    assert causes == took
+    memory.step(made("wait", life=-5, cause="wolf"), before)
+    memory.step(made("wait"), before)
+    assert memory.cause == "wolf"
+
+
 def test_logs_stay_bounded_whatever_is_lived_and_said(before: Outlook) -> None:
     memory = MemoryManager(KEY)
     ids: set[str] = set()
@@ -111,7 +137,7 @@ def test_what_was_felt_overrules_what_the_thinker_says(before: Outlook) -> None:
     memory.step(made("use cone", life=-8, cause="cone"), before)
     harmless = AlertUpdate(cause="Cone", avoidance="ignore it, it is harmless")
     memory.advised(Plan(objective="", actions=(), alert_updates=(harmless,)))
-    assert [each.text[:14] for each in memory.entries()] == ["avoid using it"]
+    assert [each.text for each in memory.entries()] == ["life -8 in 1 time, last by day"]
 
 
 def test_entries_are_evidence_of_tools_that_ends_with_the_episode(before: Outlook) -> None:

@@ -42,7 +42,7 @@ def test_a_tick_is_reported_part_by_part() -> None:
         "result of tick 12": "reward -0.35 (average +0.40): survival +0.60, damage -1.25, "
         "information +0.30",
         "steps": "move north ×2, use cone, wait, move south",
-        "damage": "5 by wolf on 'wait'",
+        "damage": "wolf: life -5 on 'wait'",
         "information": "0.55 bits; 3 new cells; cone gave food +20",
         "unresolved risks": "wolf 1 north: took 5 life; life is low; water is low",
         "failures": "'move east' was blocked: rule c-1 \"Never move onto lava.\"; "

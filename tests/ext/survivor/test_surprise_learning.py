@@ -1,5 +1,6 @@
 """Learning on surprise: the shared Reflector and Curator over snapshots of ticks."""
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -8,12 +9,16 @@ import pytest
 from acc_ace import Container, build_container
 from acc_ace.adk.student_models import StudentModels
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
-from acc_ace.ext.survivor.surprise_learning import Lessons, SurpriseLearning, surprises
+from acc_ace.ext.survivor.core_thinker import thinker_settings
+from acc_ace.ext.survivor.surprise_learning import SECTIONS, Lessons, SurpriseLearning, surprises
 from acc_ace.ext.survivor.survival import Body, LoopSnapshot, Plan, Scoreboard, StepRecord
 from config import Settings
 from schemas.base import PlaybookScope, SessionKey
 from schemas.commit import CommittedState
 from schemas.playbook import Playbook
+from schemas.reflection import Reflection
+from tests.fakes.default_replies import prompt_text, read_tagged
+from tests.fakes.scripted_llm import ScriptedLlm
 from tests.fakes.tables import each_case
 
 KEY = SessionKey("survivor", "run-7", "run-7-1")
@@ -39,7 +44,7 @@ def tick(*steps: StepRecord, bullets: tuple[str, ...] = (), **changed: Any) -> L
 
 @pytest.fixture
 async def container() -> AsyncIterator[Container]:
-    opened = build_container(Settings(store="memory"))
+    opened = build_container(thinker_settings(Settings(store="memory")))
     yield opened
     await opened.close()
 
@@ -53,7 +58,9 @@ async def learning(container: Container) -> AsyncIterator[SurpriseLearning]:
 
 async def learn(learning: SurpriseLearning, snapshot: LoopSnapshot, **more: Any) -> Lessons:
     playbook = await known(learning.container)
-    return await learning.after_tick(snapshot, more.get("state", STATE), playbook)
+    return await learning.after_tick(
+        snapshot, more.get("state", STATE), playbook, more.get("lack", "thirst")
+    )
 
 
 async def known(container: Container) -> Playbook:
@@ -66,8 +73,8 @@ async def bullets(container: Container) -> list[str]:
 
 @each_case
 def test_surprises(steps: list[dict[str, Any]], expected: list[list[str]]) -> None:
-    found = surprises([made(**step) for step in steps])
-    assert [[each.kind, each.about, each.right or ""] for each in found] == expected
+    found = surprises([made(**step) for step in steps], "thirst")
+    assert [[each.kind, each.about, each.felt] for each in found] == expected
 
 
 async def test_the_embedded_models_learn_what_hindsight_says(
@@ -87,6 +94,87 @@ async def test_the_embedded_models_learn_what_hindsight_says(
     assert lessons.use.calls == 6
     kept = await container.spending.store.stages(KEY)
     assert {each.stage: each.tokens.calls for each in kept} == {"reflector": 3, "curator": 3}
+
+
+OUTCOMES = [
+    (made("use cone", life=-8, cause="cone"), "Damage: use cone: life -8"),
+    (made("use disc", food=20, cause="disc"), "Effect: use disc: food +20"),
+    (made("move north", life=-5, cause="crow"), "Damage: crow: life -5"),
+    (made("move north", life=-8, cause="lava"), "Damage: lava: life -8"),
+    (made("wait", life=-1), "Damage: thirst: life -1"),
+]
+
+
+async def test_the_reflector_is_shown_what_happened_and_what_was_expected_and_no_lesson(
+    container: Container,
+) -> None:
+    model = ScriptedLlm()
+    async with StudentModels(container, models={"reflector": model}) as students:
+        refiner = PlaybookRefiner(container.playbooks, interval=0, stale_days=0)
+        learning = SurpriseLearning(container, KEY, students.roles, refiner)
+        await learn(learning, tick(*(step for step, _ in OUTCOMES), over=True, died_of="wolf"))
+    asked = [read_tagged(prompt_text(request)) for request in model.requests]
+    shown = [each["current_input"]["text"] for each in asked]
+    assert [text.splitlines()[-1] for text in shown] == [
+        *(outcome for _, outcome in OUTCOMES),
+        "End: died of wolf after 9 steps, score +0.0",
+    ]
+    assert all("Expected: find food" in text for text in shown)
+    assert [list(item) for each in asked for item in each["feedback"]] == [["reward"]] * 6
+    lesson = re.compile(r"\b(?:avoid|eat|drink|heal|keep|stay|try|never|before)\b", re.IGNORECASE)
+    assert [found for text in shown if (found := lesson.search(text))] == []
+
+
+async def test_each_lesson_has_a_section_the_outcome_it_rests_on_and_a_priority(
+    container: Container, learning: SurpriseLearning
+) -> None:
+    last = made("use slab", life=-3, cause="slab")
+    lessons = await learn(
+        learning, tick(*(step for step, _ in OUTCOMES), last, over=True, died_of="slab")
+    )
+    found = [(each.section, each.content, each.priority) for each in lessons.changes]
+    assert found == [
+        ("danger", "Avoid cones.", "high"),
+        ("food", "Eat discs.", "normal"),
+        ("creatures", "Keep away from the crow.", "high"),
+        ("places", "Stay off lava.", "high"),
+        ("water", "Drink before thirst takes life.", "high"),
+        ("danger", "Avoid slabs.", "high"),
+        ("plans", "Try unknown things only while life is full.", "high"),
+    ]
+    assert {each.section for each in lessons.changes} == set(SECTIONS)
+    rests_on = [each.rationale.partition(". ")[0] for each in lessons.changes]
+    assert rests_on[:5] == [outcome for _, outcome in OUTCOMES]
+    assert (
+        rests_on[5:] == ["End: died of slab after 9 steps, score +0"] * 2
+        or rests_on[5:] == ["End: died of slab after 9 steps, score +0.0"] * 2
+    )
+    assert all("Expected: find food" in each.rationale for each in lessons.changes)
+
+
+async def test_thirst_teaches_to_drink_and_hunger_to_eat(
+    container: Container, learning: SurpriseLearning
+) -> None:
+    await learn(learning, tick(made("wait", life=-1)), lack="thirst")
+    assert await bullets(container) == ["Drink before thirst takes life."]
+    await learn(learning, tick(made("wait", life=-1)), lack="hunger")
+    assert (await bullets(container))[1:] == ["Eat before hunger takes life."]
+
+
+async def test_what_a_model_of_its_own_reflects_is_filed_among_plans(
+    container: Container,
+) -> None:
+    insight = Reflection(reasoning="It was late.", key_insight="Go home at dusk.")
+    model = ScriptedLlm().on("reflector", insight)
+    async with StudentModels(container, models={"reflector": model}) as students:
+        refiner = PlaybookRefiner(container.playbooks, interval=0, stale_days=0)
+        learning = SurpriseLearning(container, KEY, students.roles, refiner)
+        lessons = await learn(learning, tick(OUTCOMES[0][0]))
+    [change] = lessons.changes
+    assert (change.section, change.content, change.rationale) == (
+        *("plans", "Go home at dusk."),
+        "It was late.",
+    )
 
 
 async def test_a_tick_without_a_surprise_asks_no_model(learning: SurpriseLearning) -> None:
@@ -120,6 +208,17 @@ async def test_a_bullet_that_was_wrong_is_tagged_harmful_and_the_right_one_added
     assert "Avoid discs." in found
 
 
+async def test_an_aborted_plan_and_a_life_that_goes_on_judge_no_bullet(
+    container: Container, learning: SurpriseLearning
+) -> None:
+    await learn(learning, tick(made("use disc", food=20, cause="disc")))
+    evaded = made("wait", status="evaded", why="danger 0.70 above 0.60")
+    lessons = await learn(learning, tick(evaded, bullets=("b-00001",), over=True))
+    [disc] = (await known(container)).bullets
+    assert (disc.helpful, disc.harmful) == (0, 0)
+    assert lessons.use.calls == 4
+
+
 async def test_a_cause_is_learnt_of_at_its_first_second_fourth_and_eighth_time(
     learning: SurpriseLearning,
 ) -> None:
@@ -145,7 +244,7 @@ async def test_over_many_lives_the_playbook_stays_small_and_right(
             made("wait", life=-1),
         ):
             used = tuple(bullet.id for bullet in (await known(container)).bullets)
-            await learn(learning, tick(step, bullets=used))
+            await learn(learning, tick(step, bullets=used), lack="hunger")
         await learn(learning, tick(made("wait"), over=True, died_of="hunger"))
     assert await bullets(container) == [
         "Avoid cones.",

@@ -18,9 +18,10 @@ from acc_ace import Container, build_container
 from acc_ace.errors import InputError, ModelUnavailable, StoreError
 from acc_ace.ext.embedded.prompt_context import Call
 from acc_ace.ext.survivor.loop import LoopOptions, Survivor, run_episodes
+from acc_ace.ext.survivor.memory_manager import meta_note
 from acc_ace.ext.survivor.policy_model import PolicyLlm
 from acc_ace.ext.survivor.snapshots import SettingsPort
-from acc_ace.ext.survivor.survival import LoopSnapshot
+from acc_ace.ext.survivor.survival import Action, LoopSnapshot, Plan
 from acc_ace.ext.survivor.world import Observation, World
 from acc_ace.ext.survivor.world_rules import Sizes, WorldRules
 from config import Settings
@@ -207,6 +208,74 @@ async def test_logs_end_with_their_episode_and_its_note_is_recalled_in_the_next(
 
 def _begins(asked: dict[str, Any]) -> bool:
     return str(asked["current_input"]["text"]).startswith("result of tick 0")
+
+
+@pytest.mark.parametrize(
+    ("sizes", "cause"),
+    [({"water": 5, "food": 8}, "thirst"), ({"water": 8, "food": 5}, "hunger")],
+)
+async def test_the_cause_of_a_death_is_the_lack_that_came_first(
+    tmp_path: Path, sizes: dict[str, int], cause: str
+) -> None:
+    container, idle = build_container(settings(tmp_path)), ScriptedLlm()
+    idle.on("generator", Plan(objective="wait", actions=(Action(type="wait", times=6),)))
+    options = LoopOptions(seed=4)
+    snapshots = await lived(
+        container,
+        options,
+        models={"generator": idle},
+        world_of=lambda seed: World(WorldRules.drawn(seed), Sizes(creatures=0, **sizes)),
+    )
+    assert (snapshots[-1].died_of, snapshots[-1].body.life) == (cause, 0)
+    assert snapshots[-1].body.food == snapshots[-1].body.water == 0
+    assert snapshots[-1].logs[-1].text.startswith(f"died of {cause} after 17 steps")
+    book = (await container.playbooks.load(PlaybookScope("survivor", options.run))).playbook
+    section = {"thirst": "water", "hunger": "food"}[cause]
+    assert [each.section for each in book.bullets] == [section]
+    await container.close()
+
+
+async def test_the_note_of_the_last_life_changes_the_next_one_from_the_same_state(
+    tmp_path: Path,
+) -> None:
+    async def begun(note: str) -> list[LoopSnapshot]:
+        """The second life of a world, after a first one that ended in this way."""
+        container = build_container(Settings(store="memory", learning="off"))
+        options = LoopOptions(seed=8, ticks=6)
+        text = f"{note} after 40 steps; danger threshold 0.60 to 0.60"
+        at = container.clock.now()
+        await container.artifacts.add([meta_note(options.key(1), options.run, 1, text, at)])
+        snapshots = await lived(container, options)
+        await container.close()
+        return snapshots
+
+    whole, bitten, poisoned = [
+        await begun(how) for how in ("lived to the end", "died of wolf", "died of cone")
+    ]
+    assert whole[0].episode == bitten[0].episode == 2
+    assert [each.threshold for each in whole[:3]] == [0.6, 0.6, 0.6]
+    assert [each.threshold for each in bitten[:3]] == [0.5, 0.4, 0.4]
+    assert _first_use(poisoned) > _first_use(whole) + 5
+
+
+def _first_use(snapshots: Sequence[LoopSnapshot]) -> int:
+    """The step at which something was used first, or all steps."""
+    steps = [each.done for snapshot in snapshots for each in snapshot.steps if each.done]
+    return next((at for at, step in enumerate(steps) if step.startswith("use")), len(steps))
+
+
+async def test_what_a_plan_expects_is_nearer_to_what_comes_than_the_mean_of_what_came(
+    tmp_path: Path,
+) -> None:
+    container = build_container(settings(tmp_path, learning="off"))
+    ticks = (await lived(container, LoopOptions(seed=3, ticks=40), world_of=gentle))[1:]
+    came = [each.scoreboard.total for each in ticks]
+    missed = [
+        abs(each.plan.expected_reward - total) for each, total in zip(ticks, came, strict=True)
+    ]
+    mean = sum(came) / len(came)
+    assert sum(missed) < sum(abs(total - mean) for total in came)
+    await container.close()
 
 
 class Broken(World):

@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from acc_ace.adk.student_models import STUDENTS
 from acc_ace.config import EMBEDDED_MODEL, Settings
 from acc_ace.core.gates.ccs_budget import NOTHING
 from acc_ace.core.playbook.selection import select_bullets
@@ -43,14 +44,15 @@ def thinker_prompt() -> Prompt:
 
 
 def thinker_settings(settings: Settings) -> Settings:
-    """The settings with `embedded/policy` as the Generator where it would be `embedded/rules`."""
-    block = settings.generator
-    changes = {}
-    if settings.model_name("generator") == EMBEDDED_MODEL:
-        changes["model"] = POLICY_MODEL
-    if block.fallback == EMBEDDED_MODEL:
-        changes["fallback"] = POLICY_MODEL
-    return settings.model_copy(update={"generator": block.model_copy(update=changes)})
+    """The settings with `embedded/policy` where thinker and students would be `embedded/rules`."""
+    own: dict[str | None, str] = {EMBEDDED_MODEL: POLICY_MODEL}
+    blocks = {}
+    for role in STUDENTS:
+        block = settings.agent(role)
+        names = {"model": settings.model_name(role), "fallback": block.fallback}
+        changes = {field: own[name] for field, name in names.items() if name in own}
+        blocks[str(role)] = block.model_copy(update=changes)
+    return settings.model_copy(update=blocks)
 
 
 class Moment(NamedTuple):
@@ -60,6 +62,8 @@ class Moment(NamedTuple):
     candidates: Sequence[str]
     reflection: str
     fallback: Callable[[], Plan]
+    setting: float
+    """The danger threshold that a person has set."""
 
 
 class CoreThinker:
@@ -87,6 +91,7 @@ class CoreThinker:
             "logs": log_lines(record.qualification.qualified),
             "reflection": clip_tokens(one_line(moment.reflection), _REFLECTION_TOKENS),
             "actions": ", ".join(moment.candidates) or NOTHING,
+            "setting": f"{moment.setting:.2f}",
         }
         with record.observer.stage("generator") as use:
             result = await structured_call(

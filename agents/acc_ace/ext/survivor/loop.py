@@ -237,10 +237,12 @@ class _Life:
         self.episode = LiveEpisode(self._key, world, layout=100_003 * seed + number, mind=mind)
         committed = await _committed(self._container, self._key)
         texts = [turn.decision.final_answer for turn in committed if turn.decision]
-        self._learning.restart(tick.records for tick in self.episode.replay(texts))
+        lived = self.episode.replay(texts)
+        self._learning.restart((tick.records, self.episode.memory.lack) for tick in lived)
         if texts:
             self._reflection = texts[-1].splitlines()[1]
-            await self.episode.memory.restore(self._container)
+            # The entries of the replayed steps are stored already.
+            self.episode.memory.take(self._container.clock.now())
 
     async def tick(self, port: SettingsPort) -> LoopSnapshot:
         """Live one tick, and learn from it; a world that failed in it is rebuilt."""
@@ -256,7 +258,8 @@ class _Life:
         self._reflection = acted.plan.reflection
         snapshot = self._snapshot(record, acted, settings)
         playbook = record.lessons
-        lessons = await self._learning.after_tick(snapshot, record.state, playbook)
+        lack = self.episode.memory.lack
+        lessons = await self._learning.after_tick(snapshot, record.state, playbook, lack)
         if acted.flag == "failed":
             await self.rebuild()
         version = await self._learning.version()
@@ -279,7 +282,7 @@ class _Life:
             tokens=sum(use.tokens.total for use in uses),
             over=self.is_over,
             warnings=tuple(record.observer.warnings),
-            **self.episode.shown(),
+            **self.episode.shown() | {"died_of": _died_of(self.episode)},
         )
 
     def _with_lessons(
@@ -359,13 +362,19 @@ class _Tick:
             candidates=sentinel.candidates(outlook),
             reflection=f"{self.reflection} {why}".strip(),
             fallback=lambda: sentinel.fallback(outlook),
+            setting=self.settings.danger_threshold,
         )
         return await self.thinker.think(self.record, moment)
 
 
+def _died_of(episode: LiveEpisode) -> str:
+    """What took the life: of hunger and thirst the one that came first."""
+    return episode.died_of and episode.memory.cause
+
+
 def _summary(episode: LiveEpisode) -> str:
     """A meta note: the end, and what changed of policy or should be said more of by prompts."""
-    end = f"died of {episode.died_of}" if episode.died_of else "lived to the end"
+    end = f"died of {_died_of(episode)}" if episode.died_of else "lived to the end"
     moved = f"danger threshold {episode.wanted or 0:.2f} to {episode.threshold:.2f}"
     parts = [f"{end} after {episode.steps} steps", moved]
     often = [each for each in episode.memory.entries() if each.log == "alert" and each.count > 1]

@@ -20,21 +20,12 @@ from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.survivor.core_thinker import LOG
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook
 from acc_ace.ext.survivor.survival import LogEntry, Plan, StepRecord
-from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, KINDS, used_in
+from acc_ace.ext.survivor.world_rules import GAINS, KINDS, used_in
 
 MOST_SAID: Final = 8
 """Warnings of the thinker about causes that the body has not felt; more replace the oldest."""
 
-_UNEXPLORED, _NEXT = "exploration:unexplored", "; next "
-_BEWARE: Final = "keep away from it"
 _ABOUT_CHARS, _SAID_TOKENS, _WANTED_TOKENS, _NOTE_TOKENS = 40, 40, 12, 56
-_AVOIDANCE: Final = {
-    **dict.fromkeys(KINDS, "avoid using it"),
-    **dict.fromkeys(CREATURES, "it bites, keep away from it"),
-    "lava": "keep off it",
-    "hunger": "eat early",
-    "thirst": "drink early",
-}
 
 
 def cause_of(record: StepRecord, before: Outlook) -> str:
@@ -53,28 +44,34 @@ class MemoryManager:
         self._changed: dict[str, None] = {}
         self._lost: Counter[str] = Counter()
         self._warned, self._wanted = 0, ""
+        self.lack, self.cause = "thirst", ""
+        """What is missing, or was last, first of both; what took life last."""
 
     def step(self, record: StepRecord, before: Outlook) -> None:
         """Take in a step that was made, and the moment before it."""
         light = "by night" if before.is_night else "by day"
-        if cause := cause_of(record, before):
-            self._lost[cause] -= record.life
-            count = self.count(cause) + 1
-            took = f"took {self._lost[cause]} life in {count} {'time' if count == 1 else 'times'}"
-            self._put(
-                "alert", cause, f"{_AVOIDANCE.get(cause, _BEWARE)}, {took}, last {light}", count
-            )
+        levels = {"thirst": before.body.water, "hunger": before.body.food}
+        empty = [name for name, left in levels.items() if not left]
+        if self.lack not in empty:
+            self.lack = next(iter(empty), self.lack)
+        cause = ""
+        if record.life < 0:
+            cause = self.cause = record.cause or self.lack
+            self._lost[cause] += record.life
+            count = self._times(f"alert:{cause}")
+            text = f"life {self._lost[cause]} in {count} {'time' if count == 1 else 'times'}"
+            self._put("alert", cause, f"{text}, last {light}", count)
         kind = used_in(record.done)
         if kind and kind != cause:
             self._used(kind, record)
 
     def _used(self, kind: str, record: StepRecord) -> None:
-        known = self._entries.get(f"exploration:{kind}")
+        name = f"exploration:{kind}"
         gains = {part: getattr(record, part) for part in GAINS}
         effect = ", ".join(f"{part} {by:+d}" for part, by in gains.items() if by > 0)
-        if known is not None:
-            effect = effect or known.text.partition(", used")[0]
-        count = known.count + 1 if known else 1
+        if not effect and name in self._entries:
+            effect = self._entries[name].text.partition(", used")[0]
+        count = self._times(name)
         self._put("exploration", kind, f"{effect or 'nothing changed'}, used {count}", count)
 
     def explored(self, ground: ExplorationMap) -> None:
@@ -84,7 +81,7 @@ class MemoryManager:
         unseen = ground.sizes.side**2 - ground.cells_seen
         met = {entry.about for entry in self._entries.values()}
         untried = " ".join(sorted(ground.kinds_seen - met)) or "none"
-        wanted = f"{_NEXT}{self._wanted}" if self._wanted else ""
+        wanted = f"; next {self._wanted}" if self._wanted else ""
         text = f"{unseen} cells{where}; found and not used {untried}{wanted}"
         self._put("exploration", "unexplored", text)
 
@@ -105,27 +102,8 @@ class MemoryManager:
         }
         name = texts.get(cause, f"alert:said-{self._warned % MOST_SAID}")
         self._warned += cause not in texts
-        count = self._entries[name].count + 1 if cause in texts else 1
+        count = self._times(name) if cause in texts else 1
         self._put("alert", cause, text, count, name=name)
-
-    async def restore(self, container: Container) -> None:
-        """Read back what only the thinker knew, once the steps are replayed. Raises StoreError."""
-        for slot in range(MOST_SAID):
-            name = f"alert:said-{slot}"
-            if text := await self._stored(container, name):
-                cause, _, text_of_cause = text.partition(": ")
-                self._put("alert", cause, text_of_cause, name=name)
-                self._warned = slot + 1
-        ground = await self._stored(container, _UNEXPLORED)
-        if wanted := ground.partition(_NEXT)[2]:
-            self._wanted = wanted
-            own = self._entries[_UNEXPLORED]
-            self._put("exploration", own.about, f"{own.text}{_NEXT}{wanted}")
-        self._changed.clear()
-
-    async def _stored(self, container: Container, name: str) -> str:
-        artifact = await container.artifacts.get(self._key.tenant, self._id(name))
-        return artifact.content if artifact else ""
 
     def take(self, at: datetime) -> list[Artifact]:
         """The artifacts of the entries that changed since the last time."""
@@ -149,10 +127,9 @@ class MemoryManager:
         own = (each for name, each in self._entries.items() if _artifact_of(name) == artifact)
         return "; ".join(f"{each.about}: {each.text}" for each in own)
 
-    def count(self, cause: str) -> int:
-        """How often a cause has taken life in this episode."""
-        known = self._entries.get(f"alert:{cause}")
-        return known.count if known else 0
+    def _times(self, name: str) -> int:
+        """How often an entry is met now."""
+        return self._entries[name].count + 1 if name in self._entries else 1
 
     @property
     def ids(self) -> frozenset[str]:

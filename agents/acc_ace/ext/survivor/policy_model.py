@@ -5,26 +5,57 @@ and plans with the planner. Any other request it answers as `embedded/rules` doe
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import ClassVar, Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import ClassVar, Final, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
 
 from acc_ace.core.schemas.bullet import EPOCH, Bullet
+from acc_ace.core.schemas.delta import DeltaBatch, DeltaOperation, DeltaType
+from acc_ace.core.schemas.reflection import BulletTag, Reflection, Tag
 from acc_ace.core.text.polarity import negated
 from acc_ace.errors import InputError
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.embedded.prompt_context import Call
 from acc_ace.ext.embedded.prompt_parts import read_prompt
-from acc_ace.ext.embedded.views import BulletView, bullets_of, state_of, text_of, turn_input_of
+from acc_ace.ext.embedded.views import (
+    BulletView,
+    bullets_of,
+    state_of,
+    text_of,
+    turn_input_of,
+)
 from acc_ace.ext.survivor.exploration import Outlook
-from acc_ace.ext.survivor.planner import Belief, Beliefs, Stance, plan_steps
-from acc_ace.ext.survivor.safety_sentinel import SafetySentinel, plan_of
-from acc_ace.ext.survivor.state_formatter import read
-from acc_ace.ext.survivor.survival import Action, ActionType, AlertUpdate, Plan
-from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, KINDS, Nature
+from acc_ace.ext.survivor.planner import (
+    Belief,
+    Beliefs,
+    PlannedSteps,
+    Stance,
+    plan_steps,
+    shares,
+)
+from acc_ace.ext.survivor.reward_synthesizer import EXTERNAL, RewardSynthesizer
+from acc_ace.ext.survivor.safety_sentinel import MOST_CHANGE, SafetySentinel, plan_of
+from acc_ace.ext.survivor.state_formatter import bearing, read
+from acc_ace.ext.survivor.survival import (
+    THRESHOLD_BOUNDS,
+    Action,
+    ActionType,
+    AlertUpdate,
+    Plan,
+    StepRecord,
+)
+from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, KINDS, Nature, target_of
 from acc_ace.model_settings import POLICY_MODEL
-from acc_ace.models.response_shape import json_schema_of
+from acc_ace.models.response_shape import json_schema_of, role_of
+
+_HARM = 8
+"""Points of life that a danger is thought to take."""
+
+_STARVING, _DARE = 0.1, 0.2
+"""Share of food or water below which more is dared; by how much the threshold rises then."""
 
 
 class PolicyLlm(EmbeddedLlm):
@@ -39,22 +70,25 @@ class PolicyLlm(EmbeddedLlm):
         return [re.escape(POLICY_MODEL)]
 
     def reply(self, llm_request: LlmRequest) -> Call | object:
-        """A Plan where one is asked for."""
+        """A Plan where one is asked for, and lessons of outcomes."""
         properties = (json_schema_of(llm_request) or {}).get("properties") or {}
-        if "objective" not in properties:
+        role = "thinker" if "objective" in properties else role_of(llm_request)
+        own = {"thinker": decide, "reflector": hindsight, "curator": changes_of}.get(role or "")
+        if own is None:
             return super().reply(llm_request)
-        return decide(read_prompt(llm_request).inputs).model_dump(mode="json")
+        return own(read_prompt(llm_request).inputs).model_dump(mode="json")
 
 
 def decide(inputs: Mapping[str, object]) -> Plan:
     """The plan for a prompt's inputs; where the slots cannot be read it is to wait."""
     try:
         outlook = read(text_of(inputs.get("slots")))
-    except InputError as error:
+        setting = float(text_of(inputs.get("setting")) or outlook.threshold)
+    except (InputError, ValueError) as error:
         return Plan(objective=f"wait: {error}", actions=(Action(type=ActionType.WAIT),))
     report = turn_input_of(inputs.get("current_input")).text
-    experience = f"{text_of(inputs.get('logs'))}\n{report}"
-    beliefs = beliefs_of(bullets_of(inputs.get("playbook")), experience)
+    logs = text_of(inputs.get("logs"))
+    beliefs = beliefs_of(bullets_of(inputs.get("playbook")), f"{logs}\n{report}")
     pins = state_of(inputs.get("state")).pins
     # No clock: a rule with a window of time is read as of a fixed moment; the engine has the time.
     allowed = SafetySentinel(pins, EPOCH).allowed(outlook)
@@ -62,34 +96,197 @@ def decide(inputs: Mapping[str, object]) -> Plan:
         (*outlook.creatures.values(), *outlook.things.values(), *outlook.places.keys())
     )
     relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
+    shown, care = dict(felt(report)), care_of(logs)
+    light = "by night" if outlook.is_night else "by day"
+    is_calm = _lowest(outlook) > care.patience
+    ignored = dict.fromkeys(KINDS, Belief("harmless")) if is_calm else {}
+    planned = plan_steps(_less(allowed, care.part), {**ignored, **beliefs})
     return plan_of(
-        plan_steps(allowed, beliefs),
-        reflection=" ".join(f"{name}: {stance}." for name, stance in dict(felt(report)).items()),
-        alert_updates=tuple(_alerts(report, outlook)),
+        planned,
+        reflection=_reflection(report, shown, care.resolve),
+        alert_updates=tuple(
+            AlertUpdate(cause=name, condition=light, avoidance=_LESSONS[stance].format(name))
+            for name, stance in shown.items()
+            if stance in (Nature.DANGER, "hunter")
+        ),
         exploration_priorities=tuple(name for name in met if name not in beliefs),
+        threshold_change=_threshold_change(outlook, setting - care.caution),
+        subgoals=tuple(_subgoals(planned.steps)),
+        expected_reward=_expected_reward(outlook, planned),
         bullet_ids=tuple(dict.fromkeys(filter(None, relied_on))),
     )
 
 
-def beliefs_of(bullets: Iterable[BulletView | Bullet], experience: str) -> Beliefs:
+class Care(NamedTuple):
+    """What the end of the last life changes in this one."""
+
+    resolve: str = ""
+    part: str = ""
+    """Of the body, a quarter of which counts as gone, so that it is sought earlier."""
+    patience: float = 1.0
+    """Share of food and water down to which unknown things are left alone."""
+    caution: float = 0.0
+    """How far the danger threshold is to stay below its setting."""
+
+
+_CARES: Final = {
+    "thirst": Care("Seek water earlier.", "water"),
+    "hunger": Care("Seek food earlier.", "food"),
+    **dict.fromkeys(KINDS, Care("Try the unknown later.", patience=0.4)),
+    **dict.fromkeys((*CREATURES, "lava"), Care("Flee earlier.", caution=0.2)),
+}
+
+
+def care_of(logs: str) -> Care:
+    """What a line such as 'meta: episode 1: died of thirst after 36 steps' asks for."""
+    note = logs.partition("meta: ")[2].partition("\n")[0]
+    return _CARES.get(note.partition("died of ")[2].partition(" ")[0], Care())
+
+
+def _less(outlook: Outlook, part: str) -> Outlook:
+    """The moment of a body with a quarter less of a part."""
+    body = outlook.body.model_dump()
+    left = {part: max(body[part] - body[f"most_{part}"] // 4, 0)} if part else {}
+    return replace(outlook, body=outlook.body.model_copy(update=left))
+
+
+def _lowest(outlook: Outlook) -> float:
+    share = shares(outlook.body)
+    return min(share["food"], share["water"])
+
+
+def _threshold_change(outlook: Outlook, wanted: float) -> float | None:
+    """Towards the threshold that is wanted; who starves dares more."""
+    wanted += _DARE * (_lowest(outlook) <= _STARVING)
+    least, most = THRESHOLD_BOUNDS
+    change = min(max(wanted, least), most) - outlook.threshold
+    return round(max(-MOST_CHANGE, min(change, MOST_CHANGE)), 2) or None
+
+
+def _reflection(report: str, shown: Mapping[str, Stance], resolve: str) -> str:
+    """What the last tick brought and showed and what failed; at first what is resolved."""
+    lines = dict(line.partition(": ")[::2] for line in report.splitlines())
+    brought = next(iter(lines.values()), "").partition(":")[0]
+    texts = (
+        f"It brought {brought}." if brought.startswith("reward") else resolve,
+        *(f"{name}: {stance}." for name, stance in shown.items()),
+        "" if lines.get("failures", "none") == "none" else "A step failed.",
+    )
+    return " ".join(filter(None, texts))
+
+
+def _subgoals(steps: Sequence[str]) -> Iterator[str]:
+    """Where the moves lead, what is used, how long is waited."""
+    for act, run in groupby(steps, key=lambda step: step.partition(" ")[0]):
+        same = list(run)
+        south, east = (sum(ways) for ways in zip(*map(target_of, same), strict=True))
+        yield f"go {bearing((south, east))}" if act == "move" else f"{same[0]} ×{len(same)}"
+
+
+def _expected_reward(outlook: Outlook, planned: PlannedSteps) -> float:
+    """What the steps bring to a body that stays as it is, less the harm that is risked."""
+    calm = StepRecord(wanted="", done="wait", status="done")
+    step = RewardSynthesizer().step(calm, outlook)
+    return round(len(planned.steps) * step + planned.risk * EXTERNAL["damage"] * _HARM, 2)
+
+
+_LESSONS: Final[Mapping[str, str]] = {
+    Nature.FOOD: "Eat {}.",
+    Nature.WATER: "Drink {}.",
+    Nature.REMEDY: "Heal with {}.",
+    Nature.DANGER: "Avoid {}.",
+    "hunter": "Keep away from the {}.",
+    "hunger": "Eat before hunger takes life.",
+    "thirst": "Drink before thirst takes life.",
+    "lava": "Stay off lava.",
+}
+"""What is learnt, by what is shown."""
+
+_SECTIONS: Final = {
+    **{"Avoid": "danger", "Eat": "food", "Heal": "food", "Drink": "water"},
+    **{"Keep": "creatures", "Stay": "places", "Try": "plans"},
+}
+
+
+def hindsight(inputs: Mapping[str, object]) -> Reflection:
+    """What an outcome teaches: 'Damage: use cone: life -8' or 'End: died of wolf after 9 steps'.
+
+    It is the last line of the input; the one before says what was expected.
+    """
+    lines = turn_input_of(inputs.get("current_input")).text.splitlines()
+    expected, outcome = ["", "", *lines][-2:]
+    what, _, told = outcome.partition(": ")
+    name = told.removeprefix("use ").removeprefix("died of ").partition(" ")[0].rstrip(":")
+    is_harm = what != "Effect" and name in _CARES
+    nature = _of(name, Nature.DANGER)[1] if is_harm else dict(felt(told)).get(name, "")
+    shown = name if name in _LESSONS else nature
+    thing = f"{name}{'es' if name.endswith('s') else 's'}" if name in KINDS else name
+    used = bullets_of(inputs.get("used_bullets"))
+    beliefs = {bullet.id: dict(stances(bullet.content)).get(name, "") for bullet in used}
+    is_trial = what == "End" and name in KINDS and not any(beliefs.values())
+    tags: dict[str, Tag] = {shown: "helpful", "": "neutral"}
+    return Reflection(
+        reasoning=f"{outcome}. {expected}",
+        error_identification=told if is_harm else "",
+        correct_approach="Try unknown things only while life is full." if is_trial else "",
+        key_insight=_LESSONS.get(shown, "").format(thing),
+        bullet_tags=[
+            BulletTag(id=bullet, tag=tags.get(says, "harmful")) for bullet, says in beliefs.items()
+        ],
+    )
+
+
+def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
+    """What a reflection adds to the playbook: its section, and the outcome as the rationale."""
+    reflection = Reflection.model_validate(inputs.get("reflection") or {})
+    old = {bullet.content for bullet in bullets_of(inputs.get("playbook"))}
+    lessons = (reflection.key_insight, reflection.correct_approach)
+    operations = [
+        DeltaOperation(
+            rationale=reflection.reasoning,
+            type=DeltaType.ADD,
+            section=_SECTIONS.get(lesson.partition(" ")[0], "plans"),
+            content=lesson,
+            priority="high" if reflection.error_identification else "normal",
+        )
+        for lesson in lessons
+        if lesson and lesson not in old
+    ]
+    return DeltaBatch(operations=operations)
+
+
+def beliefs_of(
+    bullets: Iterable[BulletView | Bullet], experience: str, season: int | None = None
+) -> Beliefs:
     """What each kind is believed to be: by the best proven bullet, the newest on a tie, and by what
     this life taught, which overrides it. A bullet that did more harm than good says nothing.
 
     Of `experience`, lines of the alert log count by their words, others by changes of the body
-    that they name, and those about signs not at all.
+    that they name, and those about signs not at all. What is said of a `season` holds in it before
+    what is said in general; of another one it holds where nothing else is known.
     """
     beliefs: dict[str, Belief] = {}
-    for bullet in sorted(bullets, key=lambda each: each.helpful - each.harmful):
+    for bullet in sorted(
+        bullets, key=lambda each: (_fit(each.content, season), each.helpful - each.harmful)
+    ):
         if bullet.harmful > bullet.helpful:
             continue
         weight = (1 + bullet.helpful) / (1 + bullet.helpful + bullet.harmful)
         for name, stance in stances(bullet.content):
             beliefs[name] = Belief(stance, weight, bullet.id)
     for line in experience.splitlines():
-        if not line.casefold().startswith("sign"):
+        if not line.casefold().startswith("sign") and _fit(line, season) >= 0:
             held_now = stances(line) if line.startswith("alert:") else felt(line)
             beliefs.update((name, Belief(stance)) for name, stance in held_now)
     return beliefs
+
+
+def _fit(text: str, season: int | None) -> int:
+    """1 for what is said of this season, 0 for what is general, -1 for another season's."""
+    named = text.casefold().partition("in season ")[2][:1]
+    if season is None or not named:
+        return 0
+    return 1 if named == str(season) else -1
 
 
 _DAMAGE = -2
@@ -98,7 +295,6 @@ _DAMAGE = -2
 _NAME = re.compile(rf"\b({'|'.join((*KINDS, *CREATURES))})(?:s|es)?\b")
 _SENTENCE = re.compile(r"[.;!?\n]")
 _CHANGE = re.compile(r"\b(life|food|water) ([+-]\d+)")
-_LOST = re.compile(r"^(?:damage:)? ?(\d+) by ")
 _WORDS: Final[tuple[tuple[Stance, re.Pattern[str]], ...]] = (
     ("harmless", re.compile(r"\b(?:harmless|ignore)\b")),
     (Nature.DANGER, re.compile(r"\b(?:avoid|danger\w*|harm\w*|hurt\w*|keep away|hunts?|bites?)\b")),
@@ -109,11 +305,9 @@ _WORDS: Final[tuple[tuple[Stance, re.Pattern[str]], ...]] = (
 
 
 def felt(text: str) -> Iterator[tuple[str, Stance]]:
-    """What 'used cone: food +24' or 'damage: 8 by torus' shows of the kinds that are named."""
+    """What 'used cone: food +24' or 'damage: torus: life -8' shows of the kinds that are named."""
     for name, sentence in _subjects(text):
         changes = {part: int(points) for part, points in _CHANGE.findall(sentence)}
-        if lost := _LOST.search(sentence):
-            changes["life"] = -int(lost[1])
         gained = max(changes, key=lambda part: changes[part], default="")
         if gained and changes[gained] > 0:
             yield name, GAINS[gained]
@@ -140,14 +334,3 @@ def _subjects(text: str) -> Iterator[tuple[str, str]]:
 def _of(name: str, stance: Stance) -> tuple[str, Stance]:
     """A creature that harms is a hunter."""
     return name, "hunter" if stance is Nature.DANGER and name in CREATURES else stance
-
-
-def _alerts(report: str, outlook: Outlook) -> Iterator[AlertUpdate]:
-    """An entry for each kind that the report says did damage."""
-    for name, kind in dict(felt(report)).items():
-        if kind in {Nature.DANGER, "hunter"}:
-            yield AlertUpdate(
-                cause=name,
-                condition="by night" if outlook.is_night else "by day",
-                avoidance="keep away, go to the safe area" if kind == "hunter" else "do not use it",
-            )

@@ -208,7 +208,7 @@ def _rewards(board: Scoreboard) -> str:
 
 
 def _damage(record: StepRecord) -> str:
-    return f"{-record.life} by {record.cause} on '{record.done}'"
+    return f"{record.cause}: life {record.life} on '{record.done}'"
 
 
 def _information(records: Sequence[StepRecord], bits: float, new_cells: int) -> str:

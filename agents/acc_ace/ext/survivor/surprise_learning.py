@@ -21,42 +21,23 @@ from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import ConflictError
 from acc_ace.ext.survivor.fear import effect_of
-from acc_ace.ext.survivor.planner import Stance
-from acc_ace.ext.survivor.policy_model import stances
+from acc_ace.ext.survivor.policy_model import felt, stances
 from acc_ace.ext.survivor.snapshots import body_in_words
 from acc_ace.ext.survivor.survival import LoopSnapshot, PlaybookChange, StepRecord
-from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, Nature, used_in
+from acc_ace.ext.survivor.world_rules import GAINS, Nature, used_in
 from acc_ace.turn.learning_step import Roles, TurnOutcome, curation_context, learn
 
-_RIGHT: Final[dict[Stance, str]] = {
-    Nature.FOOD: "Eat {}.",
-    Nature.WATER: "Drink {}.",
-    Nature.REMEDY: "Heal with {}.",
-    Nature.DANGER: "Avoid {}.",
-    "hunter": "Keep away from the {}.",
-}
-_OF_LACKS: Final = {
-    "hunger": "Eat before hunger takes life.",
-    "thirst": "Drink before thirst takes life.",
-    "lava": "Keep off lava.",
-}
+SECTIONS: Final = ("danger", "food", "water", "places", "creatures", "plans")
+"""Where the lessons of a survivor's playbook stand."""
 
 
 class Surprise(NamedTuple):
-    """Something that was not foretold: what kind of, about what, and what hindsight says."""
+    """Something that was not foretold: what kind of, about what, what happened and its reward."""
 
     kind: str
     about: str
     felt: str
-    stance: Stance | None = None
-
-    @property
-    def right(self) -> str | None:
-        """What would have been right, in words; None where hindsight does not know."""
-        if self.stance is not None:
-            plural = f"{self.about}es" if self.about.endswith("s") else f"{self.about}s"
-            return _RIGHT[self.stance].format(self.about if self.about in CREATURES else plural)
-        return _OF_LACKS.get(self.about)
+    reward: float
 
 
 class Lessons(NamedTuple):
@@ -80,22 +61,27 @@ class SurpriseLearning:
         self._scope = self.container.playbook_scope(self.key.app, self.key.user)
         self._met = Counter[tuple[str, str]]()
 
-    def restart(self, lived: Iterable[Sequence[StepRecord]]) -> None:
-        """Begin after ticks that were lived before, without learning from them again."""
-        self._met = Counter((each.kind, each.about) for steps in lived for each in surprises(steps))
+    def restart(self, lived: Iterable[tuple[Sequence[StepRecord], str]]) -> None:
+        """Begin after ticks that were lived before, without learning from them again.
+
+        With the steps of each comes what was lacking in it.
+        """
+        self._met = Counter(
+            (each.kind, each.about) for steps, lack in lived for each in surprises(steps, lack)
+        )
 
     async def after_tick(
-        self, snapshot: LoopSnapshot, state: CommittedState, playbook: Playbook
+        self, snapshot: LoopSnapshot, state: CommittedState, playbook: Playbook, lack: str
     ) -> Lessons:
         """Learn from a committed tick; `playbook` is the one that its plan was shown.
 
-        Raises StoreError.
+        `lack` is thirst or hunger, whichever took life last. Raises StoreError.
         """
         if self.container.settings.learning == "off":
             return Lessons()
         used = [bullet for bullet in playbook.bullets if bullet.id in snapshot.plan.bullet_ids]
         lessons = []
-        for surprise in surprises(snapshot.steps):
+        for surprise in surprises(snapshot.steps, lack):
             self._met[surprise.kind, surprise.about] += 1
             is_told_at_the_end = snapshot.over and surprise.about == snapshot.died_of
             if self._is_asked(surprise) and not is_told_at_the_end:
@@ -123,13 +109,13 @@ class SurpriseLearning:
         used: Sequence[Bullet],
     ) -> Lessons:
         settings, container = self.container.settings, self.container
-        judgement = Judgement(ground_truth=surprise.right, comment=surprise.felt)
+        judgement = Judgement(reward=surprise.reward)
         if _foretold(surprise, used):
             judgement = Judgement(thumbs="up")
         # What the session's own logs say is experience, not the words of somebody else.
         ccs = state.ccs.model_copy(update={"retrieved_artifacts": []})
         outcome = TurnOutcome(
-            turn_input=TurnInput(text=question(snapshot, surprise)),
+            turn_input=TurnInput(text=question(snapshot, surprise, used)),
             state=state.model_copy(update={"ccs": ccs}),
             generation=GeneratorOutput(
                 final_answer=next((b.content for b in used), snapshot.plan.objective),
@@ -168,33 +154,30 @@ class SurpriseLearning:
         return Lessons(tuple(map(_change, records)), use, lesson.warnings)
 
 
-def surprises(steps: Sequence[StepRecord]) -> Iterator[Surprise]:
-    """The effects, damages and aborts of a tick's steps, in order."""
+def surprises(steps: Sequence[StepRecord], lack: str) -> Iterator[Surprise]:
+    """The effects, damages and aborts of a tick's steps, in order; `lack` takes life unseen."""
     for record in steps:
-        if record.status in ("blocked", "evaded", "failed"):
-            about = record.rule_id or record.status
-            yield Surprise("abort", about, f"a step was {record.status}: {record.why}")
-        felt = f"{record.done}: life {record.life:+d}"
-        if kind := used_in(record.done):
-            yield from _effect(record, kind)
-        if record.life < 0 and (not kind or record.cause != kind):
-            stance: Stance | None = "hunter" if record.cause in CREATURES else None
-            yield Surprise("damage", record.cause or "hunger", felt, stance)
+        for kind, about, what in _happened(record, lack):
+            yield Surprise(kind, about, what, record.reward)
 
 
-def _effect(record: StepRecord, kind: str) -> Iterator[Surprise]:
-    """What a used thing did."""
-    nature = effect_of(record)
-    if nature is Nature.DANGER:
-        yield Surprise("damage", kind, f"{record.done}: life {record.life}", nature)
-    for part, brought in GAINS.items():
-        if brought is nature:
-            felt = f"{record.done}: {part} {getattr(record, part):+d}"
-            yield Surprise("effect", kind, felt, nature)
+def _happened(record: StepRecord, lack: str) -> Iterator[tuple[str, str, str]]:
+    if record.status in ("blocked", "evaded", "failed"):
+        why = f"a step was {record.status}: {record.why}"
+        yield "abort", record.rule_id or record.status, why
+    kind = used_in(record.done)
+    nature = effect_of(record) if kind else None
+    for part, shown in (("life", Nature.DANGER), *GAINS.items()):
+        if shown is nature:
+            what = "damage" if nature is Nature.DANGER else "effect"
+            yield what, kind, f"{record.done}: {part} {getattr(record, part):+d}"
+    if record.life < 0 and (not kind or record.cause != kind):
+        about = record.cause or lack
+        yield "damage", about, f"{about}: life {record.life}"
 
 
-def question(snapshot: LoopSnapshot, surprise: Surprise) -> str:
-    """A snapshot as the Reflector is shown it: moment, history of metrics, steps, what to learn of.
+def question(snapshot: LoopSnapshot, surprise: Surprise, foretold: Sequence[Bullet]) -> str:
+    """A snapshot as the Reflector is shown it: moment, history, steps, expectation and outcome.
 
     Texts of the world are left out: words of signs are nobody's lesson.
     """
@@ -204,29 +187,30 @@ def question(snapshot: LoopSnapshot, surprise: Surprise) -> str:
     light = "night" if snapshot.is_night else "day"
     return (
         "A body lives in a grid world whose things have natures that only experience shows.\n"
+        f"Sections of its playbook: {', '.join(SECTIONS)}.\n"
         f"Tick {snapshot.tick} of episode {snapshot.episode}, {light}: "
         f"{body_in_words(snapshot.body)}, fear {snapshot.fear:.2f}, "
         f"threshold {snapshot.threshold:.2f}.\n"
         f"Moving averages of rewards: {history or 'none'}.\n"
-        f"Plan: risk {plan.risk:.2f}, expected reward {plan.expected_reward:+.2f}; "
-        f"it brought {board.total:+.2f}. Steps: {steps or 'none'}.\n"
-        f"{surprise.kind.capitalize()}: {surprise.felt}.\n"
-        f"1. {surprise.about or 'this life'}"
+        f"Steps: {steps or 'none'}; reward {board.total:+.2f}.\n"
+        f"Expected: {plan.objective}, risk {plan.risk:.2f}, reward {plan.expected_reward:+.2f}; "
+        f"the playbook said {' '.join(each.content for each in foretold) or 'nothing of it'}\n"
+        f"{surprise.kind.capitalize()}: {surprise.felt}"
     )
 
 
 def _foretold(surprise: Surprise, used: Sequence[Bullet]) -> bool:
-    """Whether a bullet that the plan relied on says what hindsight says."""
+    """Whether a bullet that the plan relied on says what happened."""
+    shown = dict(felt(surprise.felt)).get(surprise.about)
     beliefs = (dict(stances(bullet.content)).get(surprise.about) for bullet in used)
-    return surprise.stance is not None and surprise.stance in beliefs
+    return shown is not None and shown in beliefs
 
 
 def _end(snapshot: LoopSnapshot) -> Surprise:
     died = f"died of {snapshot.died_of}" if snapshot.died_of else "lived to the end"
-    felt = f"{died} after {snapshot.step} steps, score {snapshot.scoreboard.score:+.1f}"
-    felt_last = [each for each in surprises(snapshot.steps) if each.about == snapshot.died_of]
-    stance = felt_last[-1].stance if felt_last else None
-    return Surprise("end", snapshot.died_of, felt, stance)
+    board = snapshot.scoreboard
+    what = f"{died} after {snapshot.step} steps, score {board.score:+.1f}"
+    return Surprise("end", snapshot.died_of, what, board.total)
 
 
 def _change(record: DeltaRecord) -> PlaybookChange:
