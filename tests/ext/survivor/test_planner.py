@@ -157,7 +157,7 @@ def test_most_is_learnt_a_step_where_curiosity_goes(bits: float, objective: str)
 
 def test_what_was_a_danger_in_another_season_is_tried_when_nothing_else_is_left() -> None:
     outlook = seen(water=10, things={(0, 1): "disc"}, exploration=0.0)
-    assert "use disc" in plan_steps(outlook, {"disc": Belief(Nature.DANGER, weight=0.6)}).steps
+    assert "use disc" in plan_steps(outlook, {"disc": Belief(Nature.DANGER, is_of_now=False)}).steps
     assert "use disc" not in plan_steps(outlook, {"disc": Belief(Nature.DANGER)}).steps
 
 

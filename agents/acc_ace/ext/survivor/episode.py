@@ -143,6 +143,7 @@ class LiveEpisode:
             food=now.food - was.food,
             water=now.water - was.water,
             cause=hits[0].kind if hits else touch.kind if touch and touched else "",
+            season=before.season,
         )
 
     def close_tick(self, records: Sequence[StepRecord]) -> Tick:
@@ -234,6 +235,7 @@ class LiveEpisode:
             "legend": {symbol: name for symbol, name in legend.items() if symbol in shown},
             "path": self.last.path,
             "is_night": seen.is_night,
+            "season": seen.season,
             "is_safe": seen.is_safe,
             "body": self.body,
             "danger": seen.danger,

@@ -340,7 +340,8 @@ class _Tick:
         episode, record = self.episode, self.record
         playbook = record.lessons
         logs = log_lines(record.qualification.qualified)
-        episode.open_tick(beliefs_of(playbook.bullets, f"{logs}\n{x_t.text}"), self.settings)
+        season, experience = episode.outlook.season, f"{logs}\n{x_t.text}"
+        episode.open_tick(beliefs_of(playbook.bullets, experience, season), self.settings)
         sentinel = SafetySentinel(state.pins, self.container.local_now(), episode.beliefs)
         plan = await self._plan(sentinel)
         episode.set_threshold(moved_threshold(episode.threshold, plan))

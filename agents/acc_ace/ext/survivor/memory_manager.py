@@ -60,7 +60,7 @@ class MemoryManager:
             self._lost[cause] += record.life
             count = self._times(f"alert:{cause}")
             text = f"life {self._lost[cause]} in {count} {'time' if count == 1 else 'times'}"
-            self._put("alert", cause, f"{text}, last {light}", count)
+            self._put("alert", cause, f"{text}, last {light} in season {record.season}", count)
         kind = used_in(record.done)
         if kind and kind != cause:
             self._used(kind, record)
@@ -72,7 +72,8 @@ class MemoryManager:
         if not effect and name in self._entries:
             effect = self._entries[name].text.partition(", used")[0]
         count = self._times(name)
-        self._put("exploration", kind, f"{effect or 'nothing changed'}, used {count}", count)
+        used = f"used {count}, last in season {record.season}"
+        self._put("exploration", kind, f"{effect or 'nothing changed'}, {used}", count)
 
     def explored(self, ground: ExplorationMap) -> None:
         """Note what is unexplored: ground, kinds never used, and what the thinker wants next."""

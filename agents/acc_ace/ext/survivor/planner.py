@@ -31,9 +31,8 @@ SHORT, SEARCH, TOP_UP = 0.5, 0.4, 0.75
 WHOLE, WEAK = 0.75, 0.6
 """Shares of life: enough; too little."""
 
-SPENT, NEEDED, SURE = 0.3, 0.6, 0.8
-"""Share of life that a trial out of need takes, and so much more as food or water is left; weight
-of a belief that is not doubted even then."""
+SPENT, NEEDED = 0.3, 0.6
+"""Share of life that a trial out of need takes, and so much more as food or water is left."""
 
 PRICE, LEAST = 0.3, 0.01
 """Bits that P(harm) is weighed with at full life; bits a step that are worth going for."""
@@ -52,6 +51,8 @@ class Belief(NamedTuple):
     nature: Stance | None
     weight: float = 1.0
     bullet_id: str = ""
+    is_of_now: bool = True
+    """Whether it is said of this season, or of all that there is."""
 
 
 Beliefs = Mapping[str, Belief]
@@ -111,7 +112,7 @@ class _Moment:
         self._natures = {
             name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
         }
-        self._doubted = {name for name, belief in beliefs.items() if belief.weight < SURE}
+        self._doubted = {name for name, belief in beliefs.items() if not belief.is_of_now}
         is_wary = boldness < BOLD or outlook.danger >= outlook.threshold
         feared = {"hunter", None} if is_wary else {"hunter"}
         self.ways = Ways(
@@ -158,7 +159,7 @@ class _Moment:
         return next((source for source in sources if source.kind == kind), None)
 
     def doubtful(self) -> _Source | None:
-        """The nearest thing that was a danger at another time, or so it is said."""
+        """The nearest thing that is said to be a danger, but not of this season."""
         doubted = (each for each in self.sources(Nature.DANGER) if each.kind in self._doubted)
         return next(doubted, None)
 

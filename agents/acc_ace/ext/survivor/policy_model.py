@@ -51,7 +51,7 @@ from acc_ace.ext.survivor.world_rules import CREATURES, GAINS, KINDS, Nature, ta
 from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.models.response_shape import json_schema_of, role_of
 
-_HARM = 8
+_HARM = 4
 """Points of life that a danger is thought to take."""
 
 _STARVING, _DARE = 0.1, 0.2
@@ -88,7 +88,8 @@ def decide(inputs: Mapping[str, object]) -> Plan:
         return Plan(objective=f"wait: {error}", actions=(Action(type=ActionType.WAIT),))
     report = turn_input_of(inputs.get("current_input")).text
     logs = text_of(inputs.get("logs"))
-    beliefs = beliefs_of(bullets_of(inputs.get("playbook")), f"{logs}\n{report}")
+    playbook = bullets_of(inputs.get("playbook"))
+    beliefs = beliefs_of(playbook, f"{logs}\n{report}", outlook.season)
     pins = state_of(inputs.get("state")).pins
     # No clock: a rule with a window of time is read as of a fixed moment; the engine has the time.
     allowed = SafetySentinel(pins, EPOCH).allowed(outlook)
@@ -216,7 +217,9 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
     lines = turn_input_of(inputs.get("current_input")).text.splitlines()
     expected, outcome = ["", "", *lines][-2:]
     what, _, told = outcome.partition(": ")
+    told, *named = _SEASON.split(told)
     name = told.removeprefix("use ").removeprefix("died of ").partition(" ")[0].rstrip(":")
+    season = f" in season {named[0]}" if named and name in KINDS else ""
     is_harm = what != "Effect" and name in _CARES
     nature = _of(name, Nature.DANGER)[1] if is_harm else dict(felt(told)).get(name, "")
     shown = name if name in _LESSONS else nature
@@ -229,7 +232,7 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
         reasoning=f"{outcome}. {expected}",
         error_identification=told if is_harm else "",
         correct_approach="Try unknown things only while life is full." if is_trial else "",
-        key_insight=_LESSONS.get(shown, "").format(thing),
+        key_insight=_LESSONS.get(shown, "").format(thing + season) if shown else "",
         bullet_tags=[
             BulletTag(id=bullet, tag=tags.get(says, "harmful")) for bullet, says in beliefs.items()
         ],
@@ -237,22 +240,54 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
 
 
 def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
-    """What a reflection adds to the playbook: its section, and the outcome as the rationale."""
+    """What a reflection changes in the playbook: its section, and the outcome as the rationale.
+
+    What is said of a kind first is general; a season in which it is otherwise is added to that.
+    """
     reflection = Reflection.model_validate(inputs.get("reflection") or {})
-    old = {bullet.content for bullet in bullets_of(inputs.get("playbook"))}
-    lessons = (reflection.key_insight, reflection.correct_approach)
+    known = bullets_of(inputs.get("playbook"))
     operations = [
         DeltaOperation(
             rationale=reflection.reasoning,
-            type=DeltaType.ADD,
+            type=DeltaType.UPDATE if old else DeltaType.ADD,
             section=_SECTIONS.get(lesson.partition(" ")[0], "plans"),
-            content=lesson,
+            content=_joined(old.content, lesson) if old else _SEASON.sub("", lesson),
+            bullet_id=old.id if old else None,
             priority="high" if reflection.error_identification else "normal",
         )
-        for lesson in lessons
-        if lesson and lesson not in old
+        for lesson in (reflection.key_insight, reflection.correct_approach)
+        for old in [_known_of(lesson, known)]
+        if lesson and not (old and _says(old.content, lesson))
     ]
     return DeltaBatch(operations=operations)
+
+
+def _known_of(lesson: str, known: Iterable[BulletView]) -> BulletView | None:
+    """The bullet on the kind that a lesson is about, or the same one."""
+    about = dict(stances(lesson)).keys() & KINDS
+    same = (each for each in known if about & dict(stances(each.content)).keys())
+    return next(same, None) if about else next((e for e in known if e.content == lesson), None)
+
+
+def _says(content: str, lesson: str) -> bool:
+    """Whether a bullet says of the lesson's season what the lesson does."""
+    named = _SEASON.search(lesson)
+    season = int(named[1]) if named else None
+    held = beliefs_of([BulletView(id="", content=content)], "", season)
+    return content == lesson or any(
+        name in held and held[name].nature == stance for name, stance in stances(lesson)
+    )
+
+
+def _joined(content: str, lesson: str) -> str:
+    """A bullet with a season's lesson, in place of an older one of that season."""
+    season = _SEASON.search(lesson)
+    kept = [
+        part
+        for part in content.rstrip(".").split("; ")
+        if not (season and part.endswith(season[0]))
+    ]
+    return f"{'; '.join([*kept, lesson[0].lower() + lesson[1:]])}"
 
 
 def beliefs_of(
@@ -262,31 +297,32 @@ def beliefs_of(
     this life taught, which overrides it. A bullet that did more harm than good says nothing.
 
     Of `experience`, lines of the alert log count by their words, others by changes of the body
-    that they name, and those about signs not at all. What is said of a `season` holds in it before
+    that they name, and those about signs not at all. A sentence on a `season` holds in it before
     what is said in general; of another one it holds where nothing else is known.
     """
-    beliefs: dict[str, Belief] = {}
-    for bullet in sorted(
-        bullets, key=lambda each: (_fit(each.content, season), each.helpful - each.harmful)
-    ):
+    said = list[tuple[int, str, Belief]]()
+    for bullet in sorted(bullets, key=lambda each: each.helpful - each.harmful):
         if bullet.harmful > bullet.helpful:
             continue
         weight = (1 + bullet.helpful) / (1 + bullet.helpful + bullet.harmful)
-        for name, stance in stances(bullet.content):
-            beliefs[name] = Belief(stance, weight, bullet.id)
+        for sentence in _SENTENCE.split(bullet.content):
+            for name, stance in stances(sentence):
+                said.append((_fit(sentence, season), name, Belief(stance, weight, bullet.id)))
     for line in experience.splitlines():
-        if not line.casefold().startswith("sign") and _fit(line, season) >= 0:
-            held_now = stances(line) if line.startswith("alert:") else felt(line)
-            beliefs.update((name, Belief(stance)) for name, stance in held_now)
-    return beliefs
+        reads = stances if line.startswith("alert:") else felt
+        for sentence in () if line.casefold().startswith("sign") else _SENTENCE.split(line):
+            fit = _fit(sentence, season) or 1
+            said += [(fit, name, Belief(stance)) for name, stance in reads(sentence)]
+    said.sort(key=lambda each: each[0])
+    return {name: held._replace(is_of_now=fit > 0) for fit, name, held in said}
 
 
 def _fit(text: str, season: int | None) -> int:
     """1 for what is said of this season, 0 for what is general, -1 for another season's."""
-    named = text.casefold().partition("in season ")[2][:1]
-    if season is None or not named:
-        return 0
-    return 1 if named == str(season) else -1
+    named = _SEASON.search(text.casefold())
+    if season is None:
+        return 1
+    return 0 if named is None else 1 if named[1] == str(season) else -1
 
 
 _DAMAGE = -2
@@ -294,6 +330,7 @@ _DAMAGE = -2
 
 _NAME = re.compile(rf"\b({'|'.join((*KINDS, *CREATURES))})(?:s|es)?\b")
 _SENTENCE = re.compile(r"[.;!?\n]")
+_SEASON = re.compile(r",? in season (\d)")
 _CHANGE = re.compile(r"\b(life|food|water) ([+-]\d+)")
 _WORDS: Final[tuple[tuple[Stance, re.Pattern[str]], ...]] = (
     ("harmless", re.compile(r"\b(?:harmless|ignore)\b")),

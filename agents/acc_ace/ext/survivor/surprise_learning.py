@@ -1,7 +1,7 @@
 """ACE Reflector and Curator for the survivor (components 8 and 9): adapters to the shared ones.
 
 They are asked on surprise only: damage and aborted plans (the first, second, fourth, eighth … time
-of a cause in a life), the first effect of a kind, and the end of an episode. What the bullets that
+of a cause in a season), the first effect of a kind in one, and the end of an episode. What the bullets that
 the plan relied on foretold is a thumbs up for them, which asks no model.
 """
 
@@ -38,6 +38,12 @@ class Surprise(NamedTuple):
     about: str
     felt: str
     reward: float
+    season: int = 0
+
+    @property
+    def sort(self) -> tuple[str, str, int]:
+        """What is counted as the same."""
+        return self.kind, self.about, self.season
 
 
 class Lessons(NamedTuple):
@@ -59,16 +65,14 @@ class SurpriseLearning:
 
     def __post_init__(self) -> None:
         self._scope = self.container.playbook_scope(self.key.app, self.key.user)
-        self._met = Counter[tuple[str, str]]()
+        self._met = Counter[tuple[str, str, int]]()
 
     def restart(self, lived: Iterable[tuple[Sequence[StepRecord], str]]) -> None:
         """Begin after ticks that were lived before, without learning from them again.
 
         With the steps of each comes what was lacking in it.
         """
-        self._met = Counter(
-            (each.kind, each.about) for steps, lack in lived for each in surprises(steps, lack)
-        )
+        self._met = Counter(each.sort for steps, lack in lived for each in surprises(steps, lack))
 
     async def after_tick(
         self, snapshot: LoopSnapshot, state: CommittedState, playbook: Playbook, lack: str
@@ -82,7 +86,7 @@ class SurpriseLearning:
         used = [bullet for bullet in playbook.bullets if bullet.id in snapshot.plan.bullet_ids]
         lessons = []
         for surprise in surprises(snapshot.steps, lack):
-            self._met[surprise.kind, surprise.about] += 1
+            self._met[surprise.sort] += 1
             is_told_at_the_end = snapshot.over and surprise.about == snapshot.died_of
             if self._is_asked(surprise) and not is_told_at_the_end:
                 lessons.append(surprise)
@@ -94,7 +98,7 @@ class SurpriseLearning:
 
     def _is_asked(self, surprise: Surprise) -> bool:
         """Whether a harm is met for the first, second, fourth … time; a gain only for the first."""
-        count = self._met[surprise.kind, surprise.about]
+        count = self._met[surprise.sort]
         return count == 1 or (surprise.kind in ("damage", "abort") and count & (count - 1) == 0)
 
     async def version(self) -> int:
@@ -158,7 +162,7 @@ def surprises(steps: Sequence[StepRecord], lack: str) -> Iterator[Surprise]:
     """The effects, damages and aborts of a tick's steps, in order; `lack` takes life unseen."""
     for record in steps:
         for kind, about, what in _happened(record, lack):
-            yield Surprise(kind, about, what, record.reward)
+            yield Surprise(kind, about, what, record.reward, record.season)
 
 
 def _happened(record: StepRecord, lack: str) -> Iterator[tuple[str, str, str]]:
@@ -170,7 +174,8 @@ def _happened(record: StepRecord, lack: str) -> Iterator[tuple[str, str, str]]:
     for part, shown in (("life", Nature.DANGER), *GAINS.items()):
         if shown is nature:
             what = "damage" if nature is Nature.DANGER else "effect"
-            yield what, kind, f"{record.done}: {part} {getattr(record, part):+d}"
+            change = f"{part} {getattr(record, part):+d} in season {record.season}"
+            yield what, kind, f"{record.done}: {change}"
     if record.life < 0 and (not kind or record.cause != kind):
         about = record.cause or lack
         yield "damage", about, f"{about}: life {record.life}"

@@ -100,6 +100,7 @@ class StepRecord(Value):
     food: int = 0
     water: int = 0
     cause: str = Field(default="", description="Thing or creature that changed the body.")
+    season: int = 0
 
 
 class Body(Value):
@@ -179,6 +180,7 @@ class LoopSnapshot(Value):
     legend: Mapping[str, str] = Field(default_factory=dict)
     path: tuple[Cell, ...] = Field(description="Cells of this tick's steps.")
     is_night: bool = False
+    season: int = 0
     is_safe: bool = False
     body: Body
     danger: float
