@@ -137,7 +137,9 @@ def test_what_was_felt_overrules_what_the_thinker_says(before: Outlook) -> None:
     memory.step(made("use cone", life=-8, cause="cone"), before)
     harmless = AlertUpdate(cause="Cone", avoidance="ignore it, it is harmless")
     memory.advised(Plan(objective="", actions=(), alert_updates=(harmless,)))
-    assert [each.text for each in memory.entries()] == ["life -8 in 1 time, last by day"]
+    assert [each.text for each in memory.entries()] == [
+        "life -8 in 1 time, last by day in season 0"
+    ]
 
 
 def test_entries_are_evidence_of_tools_that_ends_with_the_episode(before: Outlook) -> None:

@@ -4,11 +4,14 @@ from collections.abc import Sequence
 
 from acc_ace.ext.survivor.policy_model import PolicyLlm
 from acc_ace.ext.survivor.world import World
-from acc_ace.ext.survivor.world_rules import CREATURES, WorldRules
+from acc_ace.ext.survivor.world_rules import CREATURES, Sizes, WorldRules
 from schemas.bullet import Bullet
 from tests.ext.survivor.surroundings import LivedWorld, bullet, rules, thinker, tick
 
 MOST_TICKS = 20
+HARSH = Sizes(food=60, meal=40, water=30, drink=30, harm=8)
+"""Those who do not know what is what die soon."""
+
 VERBS = {"food": "eat", "water": "drink", "remedy": "heal", "danger": "avoid"}
 
 
@@ -25,7 +28,8 @@ def lessons(world: WorldRules) -> list[Bullet]:
 
 async def steps_lived(seed: int, bullets: Sequence[Bullet]) -> int:
     """Steps of a life of at most MOST_TICKS ticks."""
-    world, pins = LivedWorld(World(WorldRules.drawn(seed)), seed), rules("Never move onto lava.")
+    world = LivedWorld(World(WorldRules.drawn(seed), HARSH), seed)
+    pins = rules("Never move onto lava.")
     mind = thinker(PolicyLlm(), bullets=12)
     for _ in range(MOST_TICKS):
         done, turn = await tick(mind, world, "in sight: whatever", pins, bullets)

@@ -97,8 +97,8 @@ async def test_the_embedded_models_learn_what_hindsight_says(
 
 
 OUTCOMES = [
-    (made("use cone", life=-8, cause="cone"), "Damage: use cone: life -8"),
-    (made("use disc", food=20, cause="disc"), "Effect: use disc: food +20"),
+    (made("use cone", life=-8, cause="cone"), "Damage: use cone: life -8 in season 0"),
+    (made("use disc", food=20, cause="disc"), "Effect: use disc: food +20 in season 0"),
     (made("move north", life=-5, cause="crow"), "Damage: crow: life -5"),
     (made("move north", life=-8, cause="lava"), "Damage: lava: life -8"),
     (made("wait", life=-1), "Damage: thirst: life -1"),
@@ -117,7 +117,7 @@ async def test_the_reflector_is_shown_what_happened_and_what_was_expected_and_no
     shown = [each["current_input"]["text"] for each in asked]
     assert [text.splitlines()[-1] for text in shown] == [
         *(outcome for _, outcome in OUTCOMES),
-        "End: died of wolf after 9 steps, score +0.0",
+        "End: died of wolf in season 0 after 9 steps, score +0.0",
     ]
     assert all("Expected: find food" in text for text in shown)
     assert [list(item) for each in asked for item in each["feedback"]] == [["reward"]] * 6
@@ -146,8 +146,8 @@ async def test_each_lesson_has_a_section_the_outcome_it_rests_on_and_a_priority(
     rests_on = [each.rationale.partition(". ")[0] for each in lessons.changes]
     assert rests_on[:5] == [outcome for _, outcome in OUTCOMES]
     assert (
-        rests_on[5:] == ["End: died of slab after 9 steps, score +0"] * 2
-        or rests_on[5:] == ["End: died of slab after 9 steps, score +0.0"] * 2
+        rests_on[5:] == ["End: died of slab in season 0 after 9 steps, score +0"] * 2
+        or rests_on[5:] == ["End: died of slab in season 0 after 9 steps, score +0.0"] * 2
     )
     assert all("Expected: find food" in each.rationale for each in lessons.changes)
 
@@ -195,17 +195,21 @@ async def test_what_the_used_bullets_foretold_is_counted_for_them_without_a_mode
     assert lessons.use.calls == 0
 
 
-async def test_a_bullet_that_was_wrong_is_tagged_harmful_and_the_right_one_added(
+async def test_a_season_in_which_it_is_otherwise_is_added_to_a_bullet_and_judged_by_its_words(
     container: Container, learning: SurpriseLearning
 ) -> None:
     await learn(learning, tick(made("use disc", food=20, cause="disc")))
     await learn(learning, tick(made("use rod", water=20, cause="rod")))
-    harm = made("use disc", life=-8, cause="disc")
+    harm = made("use disc", life=-8, cause="disc", season=1)
     await learn(learning, tick(harm, bullets=("b-00001", "b-00002")))
-    found = {each.content: each for each in (await known(container)).bullets}
-    assert found["Eat discs."].harmful == 1
-    assert found["Drink rods."].harmful == 0
-    assert "Avoid discs." in found
+    disc, rod = (await known(container)).bullets
+    assert (disc.content, disc.harmful) == ("Eat discs; avoid discs in season 1.", 0)
+    assert (rod.content, rod.harmful) == ("Drink rods.", 0)
+    learning.restart([])
+    drink = made("use disc", water=20, cause="disc", season=1)
+    await learn(learning, tick(drink, bullets=("b-00001",)))
+    disc, _ = (await known(container)).bullets
+    assert (disc.content, disc.harmful) == ("Eat discs; drink discs in season 1.", 1)
 
 
 async def test_an_aborted_plan_and_a_life_that_goes_on_judge_no_bullet(

@@ -72,7 +72,7 @@ class MemoryManager:
         if not effect and name in self._entries:
             effect = self._entries[name].text.partition(", used")[0]
         count = self._times(name)
-        used = f"used {count}, last in season {record.season}"
+        used = f"used {count} in season {record.season}"
         self._put("exploration", kind, f"{effect or 'nothing changed'}, {used}", count)
 
     def explored(self, ground: ExplorationMap) -> None:

@@ -99,8 +99,10 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
     shown, care = dict(felt(report)), care_of(logs)
     light = "by night" if outlook.is_night else "by day"
-    is_calm = _lowest(outlook) > care.patience
-    ignored = dict.fromkeys(KINDS, Belief("harmless")) if is_calm else {}
+    ignored = dict[str, Belief]()
+    if _lowest(outlook) > care.patience:
+        ignored = dict.fromkeys(KINDS, Belief("harmless"))
+        allowed = replace(allowed, prospects={})
     planned = plan_steps(_less(allowed, care.part), {**ignored, **beliefs})
     return plan_of(
         planned,
@@ -219,24 +221,33 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
     what, _, told = outcome.partition(": ")
     told, *named = _SEASON.split(told)
     name = told.removeprefix("use ").removeprefix("died of ").partition(" ")[0].rstrip(":")
-    season = f" in season {named[0]}" if named and name in KINDS else ""
     is_harm = what != "Effect" and name in _CARES
     nature = _of(name, Nature.DANGER)[1] if is_harm else dict(felt(told)).get(name, "")
     shown = name if name in _LESSONS else nature
     thing = f"{name}{'es' if name.endswith('s') else 's'}" if name in KINDS else name
+    season = f" in season {named[0]}" if named and name in KINDS else ""
     used = bullets_of(inputs.get("used_bullets"))
-    beliefs = {bullet.id: dict(stances(bullet.content)).get(name, "") for bullet in used}
+    beliefs = {
+        bullet.id: beliefs_of([bullet], "", int(named[0]) if season else None).get(name)
+        for bullet in used
+    }
     is_trial = what == "End" and name in KINDS and not any(beliefs.values())
-    tags: dict[str, Tag] = {shown: "helpful", "": "neutral"}
     return Reflection(
         reasoning=f"{outcome}. {expected}",
         error_identification=told if is_harm else "",
         correct_approach="Try unknown things only while life is full." if is_trial else "",
-        key_insight=_LESSONS.get(shown, "").format(thing + season) if shown else "",
+        key_insight=_LESSONS.get(shown, "").format(thing + season),
         bullet_tags=[
-            BulletTag(id=bullet, tag=tags.get(says, "harmful")) for bullet, says in beliefs.items()
+            BulletTag(id=bullet, tag=_judged(belief, shown)) for bullet, belief in beliefs.items()
         ],
     )
+
+
+def _judged(belief: Belief | None, shown: str) -> Tag:
+    """How a belief did; what is said in general may fail in a season without being wrong."""
+    if belief is not None and belief.nature == shown:
+        return "helpful"
+    return "harmful" if belief is not None and belief.is_of_now else "neutral"
 
 
 def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
@@ -257,7 +268,7 @@ def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
         )
         for lesson in (reflection.key_insight, reflection.correct_approach)
         for old in [_known_of(lesson, known)]
-        if lesson and not (old and _says(old.content, lesson))
+        if lesson and not (old and _says(old, lesson))
     ]
     return DeltaBatch(operations=operations)
 
@@ -269,12 +280,11 @@ def _known_of(lesson: str, known: Iterable[BulletView]) -> BulletView | None:
     return next(same, None) if about else next((e for e in known if e.content == lesson), None)
 
 
-def _says(content: str, lesson: str) -> bool:
+def _says(bullet: BulletView, lesson: str) -> bool:
     """Whether a bullet says of the lesson's season what the lesson does."""
     named = _SEASON.search(lesson)
-    season = int(named[1]) if named else None
-    held = beliefs_of([BulletView(id="", content=content)], "", season)
-    return content == lesson or any(
+    held = beliefs_of([bullet], "", int(named[1]) if named else None)
+    return bullet.content == lesson or any(
         name in held and held[name].nature == stance for name, stance in stances(lesson)
     )
 

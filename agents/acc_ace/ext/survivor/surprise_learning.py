@@ -1,8 +1,8 @@
 """ACE Reflector and Curator for the survivor (components 8 and 9): adapters to the shared ones.
 
 They are asked on surprise only: damage and aborted plans (the first, second, fourth, eighth … time
-of a cause in a season), the first effect of a kind in one, and the end of an episode. What the bullets that
-the plan relied on foretold is a thumbs up for them, which asks no model.
+of a cause in a season of a life), the first effect of a kind in one, and the end of an episode.
+What the bullets that the plan relied on foretold is a thumbs up for them, which asks no model.
 """
 
 from collections import Counter
@@ -214,7 +214,8 @@ def _foretold(surprise: Surprise, used: Sequence[Bullet]) -> bool:
 def _end(snapshot: LoopSnapshot) -> Surprise:
     died = f"died of {snapshot.died_of}" if snapshot.died_of else "lived to the end"
     board = snapshot.scoreboard
-    what = f"{died} after {snapshot.step} steps, score {board.score:+.1f}"
+    when = f"in season {snapshot.season} after {snapshot.step} steps"
+    what = f"{died} {when}, score {board.score:+.1f}"
     return Surprise("end", snapshot.died_of, what, board.total)
 
 

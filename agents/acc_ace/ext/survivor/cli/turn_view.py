@@ -53,7 +53,8 @@ def legend_of(tick: LoopSnapshot) -> str:
 
 def words_of(tick: LoopSnapshot) -> list[tuple[str, str]]:
     """The plan, its steps, and what came of them, by name; what there is none of is left out."""
-    times = f"season {tick.season}, {'night' if tick.is_night else 'day'}{', safe area' if tick.is_safe else ''}"
+    light = "night" if tick.is_night else "day"
+    times = f"{light}, season {tick.season}{', safe area' if tick.is_safe else ''}"
     told = [
         ("aim", tick.plan.objective),
         ("steps", _steps(tick.steps)),
