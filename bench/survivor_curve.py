@@ -22,7 +22,7 @@ from typing import Final, NamedTuple, TypeVar
 from acc_ace.config import Settings
 from acc_ace.ext.survivor.loop import LoopOptions, run_episodes
 from acc_ace.ext.survivor.world_rules import Sizes
-from bench.survivor_world import MINDS, survivor_life
+from bench.survivor_world import survivor_life
 
 TRAINED: Final = (0, 1, 3, 5, 10)
 _DRAWS: Final = 2_000
@@ -59,8 +59,8 @@ async def lives(seed: int, arm: Arm, steps: int, training: int) -> list[int]:
 
 def oracle(seed: int, episode: int, steps: int) -> int:
     """Steps that the oracle lives on the layout of an episode."""
-    mind = next(mind for mind in MINDS.values() if mind.is_oracle and mind.every == 1)
-    return survivor_life(seed, Sizes(steps=steps), mind, layout=100_003 * seed + episode).steps
+    life, _ = survivor_life(seed, 100_003 * seed + episode, Sizes(steps=steps))
+    return life.steps
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:

@@ -1,5 +1,6 @@
 """The world keeps gymnasium's contract, repeats itself by seed, and announces its dangers."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,14 @@ from acc_ace.ext.survivor.planner import plan_steps
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import (
     ACTIONS,
+    BEASTS,
     CREATURES,
     KINDS,
     SEASONS,
     SIGNS,
+    STRANGER,
     TERRAIN,
+    TRADES,
     Nature,
     Sizes,
     WorldRules,
@@ -28,6 +32,7 @@ from acc_ace.ext.survivor.world_rules import (
 from tests.fakes.examples import examples
 
 ENDLESS = 10_000
+_GIVES = {Nature.FOOD: (100, 0, 0), Nature.WATER: (0, 80, 0), Nature.REMEDY: (0, 0, 6)}
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 actions = st.lists(st.integers(0, len(ACTIONS) - 1), max_size=80)
 
@@ -259,7 +264,7 @@ def test_which_kinds_harm_is_drawn_anew_and_how_many_is_not() -> None:
     ]
     assert {len(kinds) for kinds in dangers} == {5}
     assert len(set(dangers)) > 15
-    assert {rules.hunter for rules in drawn} == set(CREATURES)
+    assert {rules.hunter for rules in drawn} == set(BEASTS)
 
 
 def test_in_each_season_but_the_first_some_kinds_have_traded_their_natures() -> None:
@@ -269,8 +274,25 @@ def test_in_each_season_but_the_first_some_kinds_have_traded_their_natures() -> 
         for season in range(1, SEASONS):
             natures = rules.natures_in(season)
             other = {kind for kind, nature in natures.items() if nature != rules.natures[kind]}
-            assert len(other) == 4
+            assert len(other) == 2 * TRADES
             assert sorted(natures.values()) == sorted(rules.natures.values())
+
+
+@pytest.mark.parametrize("is_foe", [False, True], ids=["friend", "foe"])
+def test_the_stranger_lives_by_what_is_good_and_hunts_only_as_a_foe(is_foe: bool) -> None:
+    watched, bitten = Counter[tuple[str, bool]](), 0
+    for seed in range(6):
+        rules = WorldRules.drawn(seed).model_copy(update={"is_foe": is_foe, "drift": {}})
+        world = World(rules, Sizes(life=ENDLESS, side=14, places=2))
+        for *_, info in walked(world, 400, seed):
+            bitten += STRANGER in {hit.kind for hit in info["hits"]}
+            if touch := info["watched"]:
+                nature = rules.natures[touch.kind]
+                gains = (touch.food, touch.water, touch.life)
+                watched[nature, gains == _GIVES[nature]] += 1
+    assert {right for _, right in watched} == {True}
+    assert Nature.DANGER not in {nature for nature, _ in watched}
+    assert (bitten > 0) is is_foe
 
 
 def test_half_of_the_things_change_places_when_a_season_begins() -> None:

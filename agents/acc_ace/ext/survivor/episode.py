@@ -81,6 +81,8 @@ class LiveEpisode:
         self.threshold, self.exploration = 0.0, 0.0
         self.ticks, self.steps, self.is_over, self.died_of = 0, 0, False, ""
         self.last = Tick()
+        self.watched: dict[str, Nature] = {}
+        """What the stranger showed in this tick."""
         self._outlook: Outlook | None = None
         self._fear: float | None = None
         self._lived: list[_Lived] = []
@@ -115,6 +117,7 @@ class LiveEpisode:
         self.wanted = settings.danger_threshold
         wanted = self.rewards.exploration(settings.exploration, self.body)
         self._set(beliefs, self.threshold, round(wanted, 2))
+        self.watched.clear()
 
     def set_threshold(self, threshold: float) -> None:
         """Set the danger threshold of this tick and the next ones."""
@@ -127,6 +130,9 @@ class LiveEpisode:
         new_cells = self._take(observation, info["signs"])
         was, now = before.body, self.body
         touch: Touch | None = info["touch"]
+        if watched := info["watched"]:
+            self.watched[watched.kind] = self.curiosity.watched(watched, before.season)
+            self.memory.watched(watched, before.season)
         hits = sorted(info["hits"], key=lambda hit: hit.life)
         # What is lost beside a gain is hunger's.
         touched = touch is not None and (

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from acc_ace.ext.survivor.exploration import CELL_BITS, Outlook, Prospect
 from acc_ace.ext.survivor.planner import Beliefs
 from acc_ace.ext.survivor.survival import Cell, StepRecord
+from acc_ace.ext.survivor.world import Touch
 from acc_ace.ext.survivor.world_rules import (
     CREATURES,
     GAINS,
@@ -278,6 +279,12 @@ class Curiosity:
         seen = outcomes(outlook, record)
         bits = sum(self.experience.observe(kind, outlook.season, got) for kind, got in seen)
         return bits + CELL_BITS * new_cells
+
+    def watched(self, touch: Touch, season: int) -> Nature:
+        """Take in the nature that somebody else's use of a thing showed; returns it."""
+        effect = next(nature for part, nature in GAINS.items() if getattr(touch, part) > 0)
+        self.experience.count(touch.kind, season, effect)
+        return effect
 
     def prospects(self, outlook: Outlook) -> dict[str, Prospect]:
         """Of the kinds of things at hand those that promise most, at most MOST_PROSPECTS."""

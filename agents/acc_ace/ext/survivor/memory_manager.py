@@ -20,6 +20,7 @@ from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.ext.survivor.core_thinker import LOG
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook
 from acc_ace.ext.survivor.survival import LogEntry, Plan, StepRecord
+from acc_ace.ext.survivor.world import Touch
 from acc_ace.ext.survivor.world_rules import GAINS, KINDS, used_in
 
 MOST_SAID: Final = 8
@@ -74,6 +75,13 @@ class MemoryManager:
         count = self._times(name)
         used = f"used {count} in season {record.season}"
         self._put("exploration", kind, f"{effect or 'nothing changed'}, {used}", count)
+
+    def watched(self, touch: Touch, season: int) -> None:
+        """Note what a thing gave to somebody else."""
+        gains = ", ".join(
+            f"{part} {getattr(touch, part):+d}" for part in GAINS if getattr(touch, part)
+        )
+        self._put("exploration", touch.kind, f"{gains}, seen used in season {season}")
 
     def explored(self, ground: ExplorationMap) -> None:
         """Note what is unexplored: ground, kinds never used, and what the thinker wants next."""

@@ -7,7 +7,6 @@ area heals who is fed. The same rules, sizes, seed and actions always give the s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import cycle
 from typing import Any, Final, NamedTuple
 
 import gymnasium
@@ -18,6 +17,7 @@ from acc_ace.errors import InputError
 from acc_ace.ext.survivor.survival import Cell
 from acc_ace.ext.survivor.world_rules import (
     ACTIONS,
+    BEASTS,
     CREATURES,
     FED,
     HEADINGS,
@@ -29,6 +29,7 @@ from acc_ace.ext.survivor.world_rules import (
     SAFE,
     SEASONS,
     SIGNS,
+    STRANGER,
     TERRAIN,
     THICKET,
     THICKET_COST,
@@ -53,6 +54,9 @@ NOTICE, PACE = (3, 4), (2, 3)
 
 STAMINA, SATED, TURN = 10, 20, 0.2
 """Steps of a chase, steps without one afterwards; chance of a turn while wandering."""
+
+FORAGE: Final = 8
+"""Steps from which the stranger goes for a thing."""
 
 LESSON, MOST_STAMINA = 1, 16
 """Steps by which a chase in vain makes the next one longer, and of the longest."""
@@ -88,15 +92,18 @@ class _Creature:
         has been announced in two observations.
         """
         far = apart(self.at, world._at)
+        is_beast = self.kind != STRANGER
+        hunts = self.kind == world.rules.hunter if is_beast else world.rules.is_foe
         self.sated = max(self.sated - 1, 0)
         notices = far <= NOTICE[world._is_night] and not self.sated and not world._is_safe
-        if not notices or not (self.chase or far > 1):
+        if not notices or not (self.chase or far > 1) or not (is_beast or hunts):
             self.chase = 0
-            self._wander(world)
+            if is_beast or not self._forage(world):
+                self._wander(world)
             return False
         self.chase += 1
         rests = self.chase == 1 or world._step % PACE[world._is_night] == 0
-        bites = self.kind == world.rules.hunter and far == 1 and self.chase > 2 and not rests
+        bites = hunts and far == 1 and self.chase > 2 and not rests
         if bites or self.chase > self.stamina:
             # Who missed its prey learns to keep on for longer.
             self.stamina = STAMINA if bites else min(self.stamina + LESSON, MOST_STAMINA)
@@ -105,6 +112,20 @@ class _Creature:
             any(self._walk(world, way) for way in towards(self.at, world._at))
         self.heading = towards(self.at, world._at)[0]
         return bites
+
+    def _forage(self, world: "World") -> bool:
+        """Go for the nearest thing that does good, and use it; False where none is near."""
+        natures = world.rules.natures_in(world._season)
+        good = [KINDS.index(kind) + 1 for kind in KINDS if natures[kind] is not Nature.DANGER]
+        rows, columns = np.nonzero(np.isin(world._things, good))
+        cells = zip(rows.tolist(), columns.tolist(), strict=True)
+        known = [(apart(self.at, cell), cell) for cell in cells]
+        far, cell = min(known, default=(FORAGE + 1, self.at))
+        if far > FORAGE or world._step % 2:
+            return far <= FORAGE
+        if not far:
+            world._watched = world._taken(self.at)
+        return not far or any(self._walk(world, way) for way in towards(self.at, cell))
 
     def _wander(self, world: "World") -> None:
         if world._step % 2:
@@ -134,7 +155,7 @@ class World(gymnasium.Env[Observation, np.int64]):
     the nearest approaching creature and `unknown` the share of seen cells that are new, float32
     from 0 to 1; `damage` life lost in the last step.
     `info` holds `touch` (Touch of what was used, or None), `hits` (tuple of Touch, by creatures
-    and lava) and `signs` (texts in sight).
+    and lava), `watched` (what the stranger was seen to use, or None) and `signs` (texts in sight).
     """
 
     def __init__(
@@ -156,7 +177,9 @@ class World(gymnasium.Env[Observation, np.int64]):
         super().reset(seed=seed, options=options)
         ground = lay_out(self.np_random, self.sizes, self.signs)
         self._terrain, self._things, self._signs, creatures, self._at = ground
-        self._creatures = list(map(_Creature, cycle(CREATURES), creatures))
+        kinds = (*BEASTS * self.sizes.creatures, STRANGER)
+        self._creatures = list(map(_Creature, kinds, creatures))
+        self._watched: Touch | None = None
         self._body, self._step, self._damage = self._most, 0, 0
         self._regrows: dict[int, list[tuple[Cell, int]]] = {}
         side, sight = self.sizes.side, self.sizes.sight
@@ -172,6 +195,7 @@ class World(gymnasium.Env[Observation, np.int64]):
             raise InputError(f"an action is a number from 0 to {len(ACTIONS) - 1}, not {action!r}")
         name, before = ACTIONS[int(action)], self._body[0]
         self._step += 1
+        self._watched = None
         touch = self._use() if name == "use" else None
         self._tire(name in MOVES and self._move(name))
         hits = self._hurt()
@@ -216,11 +240,16 @@ class World(gymnasium.Env[Observation, np.int64]):
         return True
 
     def _use(self) -> Touch | None:
-        code = int(self._things[self._at])
+        thing = self._taken(self._at)
+        return thing and Touch(thing.kind, *self._change(*thing[1:]))
+
+    def _taken(self, cell: Cell) -> Touch | None:
+        """Take the thing of a cell, until it grows back; returns what it does to a body."""
+        code = int(self._things[cell])
         if not code:
             return None
-        self._things[self._at] = 0
-        self._regrows.setdefault(self._step + self.sizes.regrowth, []).append((self._at, code))
+        self._things[cell] = 0
+        self._regrows.setdefault(self._step + self.sizes.regrowth, []).append((cell, code))
         kind, size = KINDS[code - 1], self.sizes
         change = {
             Nature.FOOD: (0, size.meal, 0),
@@ -228,7 +257,7 @@ class World(gymnasium.Env[Observation, np.int64]):
             Nature.REMEDY: (size.cure, 0, 0),
             Nature.DANGER: (-size.harm, 0, 0),
         }[self.rules.natures_in(self._season)[kind]]
-        return Touch(kind, *self._change(*change))
+        return Touch(kind, *change)
 
     def _tire(self, moved: bool) -> None:
         cost = 1 + THICKET_COST * (moved and bool(self._terrain[self._at] == THICKET))
@@ -269,6 +298,7 @@ class World(gymnasium.Env[Observation, np.int64]):
                 headings[cell] = HEADINGS.index(each.heading)
                 if each.heading in towards((south, east)):
                     danger = max(danger, 1 / max(apart((south, east)), 1))
+        self._observed_creatures = creatures
         unknown = float((lit & ~self._seen[window]).sum() / lit.sum())
         self._seen[window] |= lit
         length = self.sizes.day + self.sizes.night
@@ -295,7 +325,9 @@ class World(gymnasium.Env[Observation, np.int64]):
             for (row, column), text in self._signs.items()
             if max(abs(row - self._at[0]), abs(column - self._at[1])) <= self.sizes.sight
         ]
-        return {"touch": touch, "hits": hits, "signs": tuple(near)}
+        is_seen = bool((self._observed_creatures == CREATURES.index(STRANGER) + 1).any())
+        watched = self._watched if is_seen else None
+        return {"touch": touch, "hits": hits, "signs": tuple(near), "watched": watched}
 
 
 def _spaces(size: Sizes, most: Codes) -> dict[str, spaces.Space[Any]]:

@@ -31,8 +31,13 @@ KINDS: Final = (
 """The kinds of things; number n has the code n + 1 in a view."""
 
 Creature = Literal["wolf", "crow"]
-CREATURES: Final[tuple[str, ...]] = get_args(Creature)
-"""The kinds of creatures, in the order of their codes. One of them hunts."""
+BEASTS: Final[tuple[str, ...]] = get_args(Creature)
+"""The kinds of beasts. One of them hunts."""
+
+STRANGER: Final = "stranger"
+CREATURES: Final = (*BEASTS, STRANGER)
+"""The kinds of creatures, in the order of their codes. There is one stranger, who knows all natures
+and lives by them: a friend, or a foe who hunts too."""
 
 TERRAIN: Final = ("unseen", "plain", "rock", "thicket", "lava", "safe")
 """What a cell is, by its code in a view. Rock is impassable, as is the edge of the world."""
@@ -83,6 +88,9 @@ GAINS: Final = {"food": Nature.FOOD, "water": Nature.WATER, "life": Nature.REMED
 _SHARES = {Nature.FOOD: 2, Nature.WATER: 2, Nature.REMEDY: 1, Nature.DANGER: 5}
 """How many kinds are of each nature."""
 
+FOES: Final = 0.5
+"""Share of worlds whose stranger is a foe."""
+
 TRADES: Final = 3
 """Pairs of kinds that trade their natures in a season."""
 
@@ -91,13 +99,14 @@ SEASONS: Final = 4
 
 
 class WorldRules(Value):
-    """The nature of each kind, and the creature that hunts; the other one is harmless.
+    """The nature of each kind, the beast that hunts (the other one does not), and the stranger.
 
-    In season n the two kinds of `drift[n]` have traded their natures.
+    In season n the kinds of `drift[n]` have traded their natures.
     """
 
     natures: Mapping[str, Nature]
     hunter: Creature = "wolf"
+    is_foe: bool = Field(default=False, description="Whether the stranger hunts.")
     drift: Mapping[int, Mapping[str, str]] = Field(default_factory=dict)
 
     @field_validator("natures")
@@ -116,10 +125,11 @@ class WorldRules(Value):
         dealt = [nature for nature, count in _SHARES.items() for _ in range(count)]
         deal = random.Random(seed)  # noqa: S311 (a world, no secret)
         deal.shuffle(dealt)
-        hunter = deal.choice(CREATURES)
+        hunter = deal.choice(get_args(Creature))
         natures = dict(zip(KINDS, dealt, strict=True))
         drift = {season: _traded(natures, deal) for season in range(1, SEASONS)}
-        return cls(natures=natures, hunter=hunter, drift=drift)
+        is_foe = deal.random() < FOES
+        return cls(natures=natures, hunter=hunter, drift=drift, is_foe=is_foe)
 
     def natures_in(self, season: int) -> dict[str, Nature]:
         """The nature of each kind in a season."""
@@ -143,7 +153,7 @@ class Sizes(Value):
     night_sight: int = Field(default=5, ge=4, le=8, description="The same by night.")
     places: int = Field(default=12, ge=1, le=16, description="Places of each kind.")
     regrowth: int = Field(default=60, ge=1, le=1_000, description="Until a used thing is back.")
-    creatures: int = Field(default=2, ge=0, le=8, description="Creatures of each kind.")
+    creatures: int = Field(default=2, ge=0, le=8, description="Beasts of each kind.")
     season: int = Field(default=450, ge=1, le=10_000, description="Steps of a season.")
     day: int = Field(default=60, ge=1, le=1_000)
     night: int = Field(default=30, ge=1, le=1_000)
@@ -187,7 +197,7 @@ def lay_out(draw: np.random.Generator, sizes: Sizes, signs: Sequence[str]) -> La
     Raises InputError where it has no room for all things, creatures and signs.
     """
     kinds = [number + 1 for number in range(len(KINDS)) for _ in range(sizes.places)]
-    count = sizes.creatures * len(CREATURES)
+    count = sizes.creatures * len(BEASTS) + bool(sizes.creatures)
     for _ in range(_DRAWS):
         terrain, start = _ground(draw, sizes)
         free = [cell for cell in _reachable(terrain, start) if terrain[cell] == PLAIN]
