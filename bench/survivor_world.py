@@ -135,18 +135,12 @@ def checks(lives: dict[str, list[int]]) -> list[Check]:
     """The conditions of acceptance on the ticks lived, by who lived them."""
     middle = {name: statistics.median(ticks) for name, ticks in lives.items()}
     first, (least, most) = middle["first"], FIRST
+    last, best, chance = middle["last"], middle["oracle"], middle["chance"]
     return [
         Check(f"first life: median {first:g} in {least} to {most}", least <= first <= most),
-        *(
-            Check(
-                f"{name}: median {middle[name]:g} >= {by} x {first:g}", middle[name] >= by * first
-            )
-            for name, by in (("last", LATER), ("oracle", BEST))
-        ),
-        Check(
-            f"chance: median {middle['chance']:g} <= {CHANCE:.2f} x {first:g}",
-            middle["chance"] <= CHANCE * first,
-        ),
+        Check(f"last life: median {last:g} >= {LATER} x {first:g}", last >= LATER * first),
+        Check(f"oracle: median {best:g} >= {BEST} x {first:g}", best >= BEST * first),
+        Check(f"chance: median {chance:g} <= {CHANCE:.2f} x {first:g}", chance <= CHANCE * first),
     ]
 
 
@@ -172,9 +166,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         best, _ = survivor_life(seed, 100_003 * seed + 1, sizes)
         chance = random_life(seed, sizes)
         print(f"{seed:4} lives {ticks}, oracle {best.ticks}, chance {chance.ticks}", flush=True)
-        for name, number in zip(
-            lives, (ticks[0], ticks[-1], best.ticks, chance.ticks), strict=True
-        ):
+        lived = (ticks[0], ticks[-1], best.ticks, chance.ticks)
+        for name, number in zip(lives, lived, strict=True):
             lives[name].append(number)
     found = checks(lives)
     print(*(f"{'holds' if check.holds else 'MISSED'}: {check.what}" for check in found), sep="\n")
