@@ -85,7 +85,7 @@ def runs(folder: Path) -> Path:
 def ticks(count: int, **changed: Any) -> list[dict[str, Any]]:
     danger = {"kind": "lethal_risk", "text": "A wolf is two steps away."}
     return [
-        tick(n, danger=n % 10 / 10, alerts=(danger,) if n == count else (), **changed)
+        tick(n, fear=n % 10 / 10, alerts=(danger,) if n == count else (), **changed)
         for n in range(1, count + 1)
     ]
 

@@ -11,6 +11,7 @@ from copy import deepcopy
 from itertools import accumulate
 from typing import Final, TypeVar
 
+from acc_ace.ext.survivor.chronicle import lived
 from acc_ace.ext.survivor.survival import Episode, LoopSnapshot, RunAnalysis, StepRecord
 
 HORIZON: Final = 3
@@ -55,7 +56,7 @@ class RunMeasures:
         last, self._last = self._last, snapshot
         if last and (last.run, last.episode) != (snapshot.run, snapshot.episode):
             self._end()
-        self._life = _after(self._life, snapshot)
+        self._life = lived(self._life, snapshot)
         for name in ("calls", "tokens"):
             self._sums[name] += getattr(snapshot, name)
         board = snapshot.scoreboard
@@ -75,6 +76,11 @@ class RunMeasures:
         plotted = {"life": life, "fear": snapshot.fear, "bits": snapshot.curiosity}
         for name, value in {**plotted, "reward": board.total}.items():
             self._series[name].add(value)
+
+    @property
+    def lives(self) -> tuple[Episode, ...]:
+        """The newest lives, the open one last."""
+        return (*self._newest, *([self._life] if self._life.ticks else []))
 
     def result(self) -> RunAnalysis:
         """The measures so far; an open episode counts with what it has lived."""
@@ -128,20 +134,6 @@ class RunMeasures:
             newest=tuple(self._newest),
             series={name: tuple(series.points) for name, series in self._series.items()},
         )
-
-
-def _after(life: Episode, snapshot: LoopSnapshot) -> Episode:
-    """An episode after one more of its ticks."""
-    return Episode(
-        episode=snapshot.episode,
-        ticks=life.ticks + 1,
-        steps=snapshot.step,
-        score=snapshot.scoreboard.score,
-        cells=snapshot.cells_seen,
-        kinds=snapshot.kinds_known,
-        bits=life.bits + snapshot.curiosity,
-        died_of=snapshot.died_of,
-    )
 
 
 class _Window:

@@ -224,7 +224,6 @@ class LiveEpisode:
             "is_night": seen.is_night,
             "is_safe": seen.is_safe,
             "body": self.body,
-            "danger": seen.danger,
             "unknown": seen.unknown,
             "fear": self.fear,
             "curiosity": self.last.bits,

@@ -18,7 +18,7 @@ from acc_ace.server.server_context import Context, ServerContext, User, may_edit
 router = APIRouter(tags=["cockpit"])
 
 _MOST_POINTS: Final = 2_000
-_SERIES: Final = ("danger", "unknown", "fear", "curiosity", "threshold", "exploration")
+_SERIES: Final = ("unknown", "fear", "curiosity", "threshold", "exploration")
 
 
 class RunControl(Protocol):
@@ -52,7 +52,7 @@ class Series(BaseModel):
 
 @router.get("/snapshots/series", summary="Read series", responses=documented(401, 403, 404, 422))
 async def series(context: Context, user: User, *, run: RunName) -> Series:
-    """Life, food, water, danger, fear, curiosity, reward and score over the run, for charts."""
+    """Life, food, water, fear, curiosity, reward and score over the run, for charts."""
     path = run_path(context, user, run)
     stride = -(-(await run_source(path).newest()) // _MOST_POINTS) or 1
     return await asyncio.to_thread(_series, path, stride)

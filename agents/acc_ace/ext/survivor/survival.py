@@ -181,7 +181,6 @@ class LoopSnapshot(Value):
     is_night: bool = False
     is_safe: bool = False
     body: Body
-    danger: float
     unknown: float
     fear: float = Field(description="P(damage within three steps) after the tick.")
     curiosity: float = Field(description="Bits gained in this tick.")
@@ -216,6 +215,9 @@ class Episode(Value):
     kinds: int = 0
     bits: float = 0.0
     died_of: str = ""
+    is_night: bool = Field(default=False, description="Whether its newest tick ended by night.")
+    feats: tuple[str, ...] = Field(default=(), description="What can be a milestone: 'food', …")
+    learned: tuple[str, ...] = Field(default=(), description="Lessons that were applied in it.")
 
 
 class RunAnalysis(Value):

@@ -15,7 +15,7 @@ import { Tick } from "./survivor_tick.js";
 const REPLAY_MS = 300;
 const CHARTS = [
   ["Body", [["life", "--bad"], ["food", "--good"], ["water", "--accent"]]],
-  ["Danger and fear", [["danger", "--warn"], ["fear", "--bad"], ["threshold", "--strong"]]],
+  ["Fear", [["fear", "--bad"], ["threshold", "--strong"]]],
   ["The unknown and curiosity", [["unknown", "--muted"], ["curiosity", "--accent"]]],
   ["Survival score", [["score", "--accent"]]],
 ];

@@ -38,7 +38,7 @@ export function Tick({ tick, trail, recent, onPick, children }) {
                   high=${body[`most_${name}`] / 2} optimum=${body[`most_${name}`]} value=${body[name]} />
               <span class="num">${body[name]} / ${body[`most_${name}`]}</span></dd>
           `)}
-          ${["danger", "unknown", "fear", "curiosity"].map((name) => html`
+          ${["unknown", "fear", "curiosity"].map((name) => html`
             <dt>${t(name)}</dt><dd><meter min="0" max=${name === "curiosity" ? 2 : 1} value=${tick[name]} />
               <span class="num">${decimal(tick[name])}</span></dd>
           `)}
@@ -159,7 +159,7 @@ const Recent = ({ recent, onPick }) => html`
   </table>
 `;
 
-const dangerOf = ({ danger, steps }) => Math.max(danger, ...steps.map((step) => step.danger));
+const dangerOf = ({ steps }) => Math.max(0, ...steps.map((step) => step.danger));
 const lossOf = ({ steps }) => -steps.reduce((sum, { life }) => sum + Math.min(life, 0), 0);
 
 const Entries = ({ title, entries }) => entries.length > 0 && html`

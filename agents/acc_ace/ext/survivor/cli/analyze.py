@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 
 from acc_ace.cli.output import (
     Paragraphs,
@@ -18,6 +18,7 @@ from acc_ace.cli.output import (
 )
 from acc_ace.errors import InputError
 from acc_ace.ext.survivor.analysis import analyse
+from acc_ace.ext.survivor.chronicle import story
 from acc_ace.ext.survivor.cli.run_page import MOST_TICKS, run_page
 from acc_ace.ext.survivor.snapshots import read_snapshots
 from acc_ace.ext.survivor.survival import LoopSnapshot, RunAnalysis
@@ -66,8 +67,9 @@ def _kept(ticks: Iterable[LoopSnapshot], newest: deque[LoopSnapshot]) -> Iterato
 
 
 def analysis_view(run: RunAnalysis) -> RenderableType:
-    """The measures as a table."""
-    return named_values((printable(name), Paragraphs((text, ""))) for name, text in measures(run))
+    """The learning curve and what became of each life, then the measures as a table."""
+    rows = ((printable(name), Paragraphs((text, ""))) for name, text in measures(run))
+    return Group(Paragraphs(*((line, "") for line in story(run.newest))), named_values(rows))
 
 
 def measures(run: RunAnalysis) -> Iterator[tuple[str, str]]:

@@ -16,8 +16,8 @@ _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout."
 @app.command()
 def survive(
     *,
-    episodes: Annotated[int, typer.Option(min=1, help="Lives to live.")] = 1,
-    ticks: Annotated[int, typer.Option(min=1, help="Most ticks of a life.")] = 200,
+    episodes: Annotated[int, typer.Option(min=1, help="Lives to live.")] = 8,
+    ticks: Annotated[int, typer.Option(min=1, help="Most ticks of a life.")] = 1_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")] = 0,
     model: Annotated[str | None, typer.Option(help="Model of every agent.")] = None,
     rule: Annotated[

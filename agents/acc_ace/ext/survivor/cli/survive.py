@@ -5,6 +5,7 @@ import json
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing, closing, nullcontext
+from functools import partial
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -17,6 +18,7 @@ from acc_ace.cli.output import (
     ExitCode,
     create_private_file,
     json_line,
+    printable,
     stderr_console,
     stdout_console,
 )
@@ -27,6 +29,7 @@ from acc_ace.core.schemas.cost import PriceTable
 from acc_ace.core.schemas.report import Money, TokenUse
 from acc_ace.errors import ConfigError, InputError, StoreError
 from acc_ace.ext.survivor.analysis import RunMeasures
+from acc_ace.ext.survivor.chronicle import story
 from acc_ace.ext.survivor.cli.analyze import analysis_view
 from acc_ace.ext.survivor.cli.turn_view import TurnScreen
 from acc_ace.ext.survivor.core_thinker import thinker_settings
@@ -105,7 +108,8 @@ def run_survive(
             left.callback(_finish, measures, saved, report, as_json=as_json)
             shown = left.enter_context(closing(_Saved(copy, people)))
             screen = left.enter_context(closing(TurnScreen(people)))
-            takers = [measures.add, saved.take, shown.take, *([] if quiet else [screen.show])]
+            seen = [] if quiet else [screen.show, partial(_tell, measures, people)]
+            takers = [measures.add, saved.take, shown.take, *seen]
             asyncio.run(_live(settings, run, max_cost, port=port, takers=takers, people=people))
     except KeyboardInterrupt:
         people.print("interrupted; the tick that was running is undone", style="yellow")
@@ -127,6 +131,13 @@ def _end_at_sigterm(left: ExitStack, terminated: Event) -> None:
         interrupt(signal.SIGINT, frame)
 
     left.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, end))
+
+
+def _tell(measures: RunMeasures, people: Console, tick: LoopSnapshot) -> None:
+    """Say what became of a life that is over."""
+    if tick.over:
+        line = story(measures.lives)[-1]
+        people.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _page(

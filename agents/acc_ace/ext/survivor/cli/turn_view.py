@@ -60,7 +60,7 @@ def words_of(tick: LoopSnapshot) -> list[tuple[str, str]]:
         ("thought", tick.plan.reflection),
         ("alerts", "; ".join(alert.text for alert in tick.alerts)),
         ("playbook", "; ".join(f"{one.type} {one.outcome}" for one in tick.playbook)),
-        ("danger", f"{tick.danger:.2f}, threshold {tick.threshold:.2f}, {times}"),
+        ("fear", f"{tick.fear:.2f}, threshold {tick.threshold:.2f}, {times}"),
     ]
     return [(name, text) for name, text in told if text]
 
