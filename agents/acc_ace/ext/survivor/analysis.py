@@ -8,14 +8,21 @@ led to is unknown (the source's measures, and its component 6).
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Iterable, Sequence
 from copy import deepcopy
+from functools import lru_cache
 from itertools import accumulate
+from pathlib import Path
 from typing import Final, TypeVar
 
+from acc_ace.errors import StoreError
 from acc_ace.ext.survivor.chronicle import lived
+from acc_ace.ext.survivor.snapshots import read_snapshots
 from acc_ace.ext.survivor.survival import Episode, LoopSnapshot, RunAnalysis, StepRecord
 
 HORIZON: Final = 3
 """Steps within which a danger has to come true."""
+
+ALIVE: Final = "(alive)"
+"""What ended a life that did not end."""
 
 _POINTS: Final = 200
 _EPISODES: Final = 1_000
@@ -37,6 +44,20 @@ def analyse(snapshots: Iterable[LoopSnapshot]) -> RunAnalysis:
     return measures.result()
 
 
+def measure(path: Path) -> RunAnalysis:
+    """Measure a run file, anew only when it has changed. Raises StoreError, InputError."""
+    try:
+        stat = path.stat()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be read: {error.strerror}") from error
+    return _measured(path, stat.st_mtime_ns, stat.st_size)
+
+
+@lru_cache(maxsize=4)
+def _measured(path: Path, _changed_at: int, _size: int) -> RunAnalysis:
+    return analyse(read_snapshots(path, lambda _: None))
+
+
 class RunMeasures:
     """Takes snapshots one by one; a running loop may ask for the result at any time."""
 
@@ -47,6 +68,7 @@ class RunMeasures:
         self._best = dict.fromkeys(("ticks", "steps", "score"), float("-inf"))
         self._newest: deque[Episode] = deque(maxlen=_EPISODES)
         self._forecast, self._alerts = _Forecast(), _Alerts()
+        self._harms = Counter[str]()
         self._series = defaultdict[str, _Series](_Series)
         self._last: LoopSnapshot | None = None
         self._life = Episode()
@@ -70,7 +92,10 @@ class RunMeasures:
             if note.log == "meta":
                 _count(self._notes, (note.about, note.text), 1)
         self._alerts.add(snapshot)
+        need = "thirst" if snapshot.body.food else "hunger"
         for step in snapshot.steps:
+            if step.life < 0:
+                _count(self._harms, step.cause or need, -step.life)
             self._forecast.add(step, snapshot.threshold)
         life = snapshot.body.life / max(1, snapshot.body.most_life)
         plotted = {"life": life, "fear": snapshot.fear, "bits": snapshot.curiosity}
@@ -99,7 +124,7 @@ class RunMeasures:
             self._sums[name] += getattr(life, name)
         for name, most in self._best.items():
             self._best[name] = max(most, getattr(life, name))
-        _count(self._deaths, life.died_of or "(alive)", 1)
+        _count(self._deaths, life.died_of or ALIVE, 1)
 
     def _result(self) -> RunAnalysis:
         last, sums = self._last, self._sums
@@ -120,6 +145,7 @@ class RunMeasures:
             mean_score=_share(sums["score"], lives),
             best_score=self._best["score"],
             deaths=dict(self._deaths.most_common()),
+            harms=dict(self._harms.most_common()),
             **self._forecast.result(),
             **self._alerts.result(),
             cells_per_step=_share(sums["cells"], steps),

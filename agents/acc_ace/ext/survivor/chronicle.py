@@ -77,11 +77,13 @@ def milestones(lives: Sequence[Episode]) -> Iterator[tuple[str, ...]]:
         longest = max(longest, life.ticks)
 
 
-def told_lessons(life: Episode) -> str:
+def told_lessons(
+    life: Episode, quote: str = '"{}"', more: str = "{} more", comma: str = ", "
+) -> str:
     """What a life learned, in the words of its lessons, the first ones; '' for nothing."""
-    more = len(life.learned) - _LESSONS
-    lessons = [f'"{lesson}"' for lesson in life.learned[:_LESSONS]]
-    return ", ".join([*lessons, f"{more} more"] if more > 0 else lessons)
+    lessons = [quote.format(lesson) for lesson in life.learned[:_LESSONS]]
+    left = len(life.learned) - _LESSONS
+    return comma.join([*lessons, more.format(left)] if left > 0 else lessons)
 
 
 def _life(life: Episode, milestones: Sequence[str]) -> str:

@@ -241,6 +241,7 @@ class RunAnalysis(Value):
     mean_score: float | None = None
     best_score: float | None = None
     deaths: Mapping[str, int] = {}
+    harms: Mapping[str, int] = Field(default={}, description="Life lost by cause, need among them.")
     dangers_predicted: int = 0
     dangers_avoided: float | None = Field(default=None, description="Share without damage.")
     damage_unpredicted: int = Field(default=0, description="Steps with damage outside of dangers.")

@@ -108,8 +108,8 @@ def run_survive(
             left.callback(_finish, measures, saved, report, as_json=as_json)
             shown = left.enter_context(closing(_Saved(copy, people)))
             screen = left.enter_context(closing(TurnScreen(people)))
-            seen = [] if quiet else [screen.show, partial(_tell, measures, people)]
-            takers = [measures.add, saved.take, shown.take, *seen]
+            views = [] if quiet else [screen.show, partial(_tell, measures, people)]
+            takers = [measures.add, saved.take, shown.take, *views]
             asyncio.run(_live(settings, run, max_cost, port=port, takers=takers, people=people))
     except KeyboardInterrupt:
         people.print("interrupted; the tick that was running is undone", style="yellow")
