@@ -66,6 +66,9 @@ EXTENSIONS: Final[dict[str, str]] = {
 }
 """The hooks of each extension, one line an extension."""
 
+OWN_PLAYBOOKS: Final = frozenset({"survivor"})
+"""Apps of extensions whose users have a playbook each, whatever the settings say."""
+
 
 class ModelsEntry(Protocol):
     """Models of this package that need no endpoint."""

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import httpx
+import pytest
 
 from acc_ace import build_container
+from acc_ace.ext.survivor.loop import LoopOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import runs_folder
 from acc_ace.ext.survivor.survival import Plan
 from acc_ace.server.app import create_app
@@ -28,4 +30,28 @@ async def test_an_installation_answers_for_the_survivor(tmp_path: Path) -> None:
         answered = await http.post("/run", json=run)
     assert answered.status_code == 200, answered.text
     assert "because I wanted this: reach the water" in answered.text
+    await container.close()
+
+
+@pytest.mark.parametrize("scope", ["app", "user"])
+async def test_what_a_run_learned_is_its_own_and_every_server_shows_it(
+    tmp_path: Path, scope: str
+) -> None:
+    settings = Settings(data_dir=tmp_path, agent_dir=None, playbook_scope=scope)
+    container = build_container(settings)
+    async for each in Survivor(container, LoopOptions(seed=3, ticks=60)).run():
+        if each.playbook_version:
+            break
+    lessons = [change.content for change in each.playbook if change.outcome == "applied"]
+    assert lessons
+    transport = httpx.ASGITransport(app=create_app(container))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as http:
+        shown = {
+            user: (await http.get("/v1/playbook", params={"app": "survivor", "user": user})).json()
+            for user in ("run-3", "run-4")
+        }
+        metrics = (await http.get("/metrics", params={"app": "survivor", "user": "run-3"})).json()
+    assert [bullet["content"] for bullet in shown["run-3"]["bullets"]] == lessons
+    assert metrics["playbook"]["version"] == each.playbook_version
+    assert shown["run-4"]["bullets"] == []
     await container.close()

@@ -139,9 +139,7 @@ class Survivor:
             update={name: min(getattr(own, name), most) for name, most in BOUNDS.items()}
             | {"recall_k": RECALLED}
         )
-        # What is learnt of a kind holds in the world of its seed alone: the run's own playbook.
-        update = {"limits": limits, "playbook_scope": "user"}
-        settings = settings.model_copy(update=update)
+        settings = settings.model_copy(update={"limits": limits})
         self.container = replace(container, settings=settings)
         self.options, self.models, self.world_of = options, models, world_of
         self._port, self._listeners = port or SettingsPort(), tuple(listeners)

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing, closing, nullcontext
 from functools import partial
 from pathlib import Path
@@ -33,7 +33,7 @@ from acc_ace.ext.survivor.chronicle import story
 from acc_ace.ext.survivor.cli.analyze import analysis_view
 from acc_ace.ext.survivor.cli.turn_view import TurnScreen
 from acc_ace.ext.survivor.core_thinker import thinker_settings
-from acc_ace.ext.survivor.loop import RULES, LoopOptions, Survivor
+from acc_ace.ext.survivor.loop import RULES, Listener, LoopOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import APP_NAME, runs_folder
 from acc_ace.ext.survivor.snapshots import SettingsPort, SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
@@ -108,8 +108,8 @@ def run_survive(
             left.callback(_finish, measures, saved, report, as_json=as_json)
             shown = left.enter_context(closing(_Saved(copy, people)))
             screen = left.enter_context(closing(TurnScreen(people)))
-            views = [] if quiet else [screen.show, partial(_tell, measures, people)]
-            takers = [measures.add, saved.take, shown.take, *views]
+            views: tuple[Listener, ...] = (screen.show, partial(_tell, measures, people))
+            takers = [measures.add, saved.take, shown.take, *(() if quiet else views)]
             asyncio.run(_live(settings, run, max_cost, port=port, takers=takers, people=people))
     except KeyboardInterrupt:
         people.print("interrupted; the tick that was running is undone", style="yellow")
@@ -157,7 +157,7 @@ async def _live(
     max_cost: float | None,
     *,
     port: SettingsPort,
-    takers: list[Callable[[LoopSnapshot], None]],
+    takers: list[Listener],
     people: Console,
 ) -> None:
     container = build_container(settings)
