@@ -473,6 +473,9 @@ class Loop:
         survival = import_module("acc_ace.ext.survivor.survival")
         self.run, self.settings, self.stepped = run, survival.LoopSettings(), 0
 
+    def take(self) -> Any:
+        return self.settings
+
     def change(self, **fields: Any) -> Any:
         self.settings = self.settings.model_copy(update=fields)
         return self.settings

@@ -88,4 +88,3 @@ def test_the_curve_grows_with_the_lives_and_stays_short() -> None:
     assert learning_curve(lives).endswith(" 998, 999")
     assert len(learning_curve(lives)) < 300
     assert len(story(lives)) == 41
-    assert story([]) == []

@@ -233,7 +233,9 @@ def test_the_scripts_are_the_same_commands(script: str, tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert {"run_sim.py": "--tick-delay", "analyze_snapshots.py": "--html"}[script] in ended.stdout
+    assert {"run_sim.py": "--tick-delay", "analyze_snapshots.py": "OTHER.jsonl"}[
+        script
+    ] in ended.stdout
 
 
 def test_a_world_of_another_seed_knows_nothing_of_the_first(acc_ace: CommandLine) -> None:

@@ -27,19 +27,21 @@ _FEATS: Final[Mapping[str, Callable[[Episode, LoopSnapshot], bool]]] = {
 """What counts as a milestone when a life is the first to do it."""
 
 
-def lived(life: Episode, tick: LoopSnapshot) -> Episode:
-    """A life after one more of its ticks."""
+def lived(life: Episode, tick: LoopSnapshot, line: int = 0) -> Episode:
+    """A life after one more of its ticks, which stands in that line of the run's file."""
     feats = (name for name, is_done in _FEATS.items() if is_done(life, tick))
     new = (each for each in tick.playbook if each.outcome == "applied" and each.type in _NEW)
     lessons = filter(None, (_lesson(change.content) for change in new))
     return Episode(
         episode=tick.episode,
+        line=life.line or line,
         ticks=life.ticks + 1,
         steps=tick.step,
         score=tick.scoreboard.score,
         cells=tick.cells_seen,
         kinds=tick.kinds_known,
         bits=life.bits + tick.curiosity,
+        usd=tick.usd,
         died_of=tick.died_of,
         is_night=tick.is_night,
         feats=tuple(dict.fromkeys((*life.feats, *feats))),
@@ -48,9 +50,7 @@ def lived(life: Episode, tick: LoopSnapshot) -> Episode:
 
 
 def story(lives: Sequence[Episode]) -> list[str]:
-    """The learning curve, then a line for each of the newest lives; nothing before the first."""
-    if not lives:
-        return []
+    """The learning curve, then a line for each of the newest lives."""
     lines = list(map(_life, lives, milestones(lives)))
     return [learning_curve(lives), *lines[-MOST_LIVES:]]
 

@@ -251,6 +251,8 @@ class _Life:
         if acted.flag == "failed":
             await self.rebuild()
         version = await self._learning.version()
+        totals = await self._container.spending.store.of_session(self._key)
+        snapshot = snapshot.model_copy(update={"usd": totals.spent.usd})
         return self._with_lessons(snapshot, lessons, version, time.process_time() - begun)
 
     def _snapshot(self, record: TurnRecord, acted: Acted, settings: LoopSettings) -> LoopSnapshot:

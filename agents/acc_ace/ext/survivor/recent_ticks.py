@@ -4,7 +4,6 @@ A conversation has a session of its own and acts nowhere: its one tool reads.
 """
 
 import asyncio
-import os
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -24,15 +23,12 @@ from acc_ace.container import Container
 from acc_ace.core.text.normalize import language_of, normalise
 from acc_ace.core.text.similarity import content_words
 from acc_ace.errors import StoreError
-from acc_ace.ext.survivor.analysis import measure
+from acc_ace.ext.survivor.measured_run import measured_run
 from acc_ace.ext.survivor.survival import LoopSnapshot
 from acc_ace.ext.survivor.told_run import answers, in_english, say, told_tick, topic_of
 from acc_ace.plugin import BoundedMemoryPlugin
 
 APP_NAME: Final = "survivor"
-
-_TAIL: Final = 2_000_000
-"""Bytes at the end of a run in which the newest ticks are looked for."""
 
 _CANDIDATES: Final = 200
 _SHOWN: Final = 5
@@ -119,7 +115,7 @@ class RecentTicks:
         if not ticks:
             return {"run": run.stem, "results": [say("no_tick", language)]}
         if (topic := topic_of(question)) and not tick:
-            results = answers(topic, measure(run), ticks[0], episode, language)
+            results = answers(topic, measured_run(run).result(), ticks[0], episode, language)
             return {"run": run.stem, "results": list(results)}
         words = content_words(in_english(question))
         # Newest first; among them, those that say most of what is asked.
@@ -136,8 +132,6 @@ def _ticks(run: Path, *, episode: int, tick: int) -> list[LoopSnapshot]:
     wanted = re.compile(rb'"episode":%s,"tick":%s,' % (numbers[0], numbers[1]))
     try:
         with run.open("rb") as lines:
-            if episode <= 0 and tick <= 0:
-                lines.seek(max(0, os.fstat(lines.fileno()).st_size - _TAIL))
             newest = deque((line for line in lines if wanted.search(line[:500])), _CANDIDATES)
     except OSError as error:
         raise StoreError(f"{run} cannot be read: {error.strerror}") from error

@@ -60,11 +60,10 @@ def answers(
         yield say("afraid" if causes else "calm", language, causes=causes)
         yield say("fear", language, fear=now.fear, threshold=now.threshold)
     elif topic == "death":
-        for life in [life for life in lives if life.died_of][:1]:
-            cause = _cause(life.died_of, language)
-            yield say("died", language, episode=life.episode, cause=cause, ticks=life.ticks)
-        for life in [life for life in lives[:1] if not life.died_of]:
-            yield say("alive", language, episode=life.episode, ticks=life.ticks)
+        dead = [life for life in lives if life.died_of][:1]
+        for life in (*dead, *(life for life in lives[:1] if not life.died_of)):
+            name, cause = "died" if life.died_of else "alive", _cause(life.died_of, language)
+            yield say(name, language, **dict(life), cause=cause)
         deaths = {cause: count for cause, count in run.deaths.items() if cause != ALIVE}
         if deaths and not episode:
             yield say("deaths", language, causes=_counts(deaths, language))
@@ -72,27 +71,23 @@ def answers(
         for life in [life for life in lives if life.learned][:_MOST] or lives[:1]:
             name = "learned" if life.learned else "nothing"
             lessons = told_lessons(life, **_table(language)["marks"])
-            yield say(name, language, episode=life.episode, lessons=lessons)
+            yield say(name, language, **dict(life), lessons=lessons)
 
 
 def told_tick(tick: LoopSnapshot, language: Language = "en") -> str:
     """What was done in a tick, why, and what came of it; the reflection is the next sentence."""
-    rest = [*(trouble for step in tick.steps for trouble in _trouble(step, language))]
+    rest = [trouble for step in tick.steps for trouble in _trouble(step, language)]
     if tick.died_of:
         rest.append(say("death", language, cause=_words(tick.died_of, language)))
-    rest.append(say("body", language, **tick.body.model_dump(), fear=tick.fear))
-    text = say(
-        "tick",
-        language,
-        tick=tick.tick,
-        episode=tick.episode,
-        steps=_steps(tick.steps, language) or "-",
-        aim=" ".join(tick.plan.objective.split()).rstrip(".") or "-",
-        rest=("、" if language == "ja" else "; ").join(rest),
-    )
-    if thought := tick.plan.reflection:
-        text += say("thought", language, thought=thought)
-    return clip_tokens(text, _TOKENS)
+    rest.append(say("body", language, **dict(tick.body), fear=tick.fear))
+    values = {
+        "steps": _steps(tick.steps, language) or "-",
+        "aim": " ".join(tick.plan.objective.split()).rstrip(".") or "-",
+        "rest": ("、" if language == "ja" else "; ").join(rest),
+    }
+    text = say("tick", language, **{**dict(tick), **values})
+    thought = tick.plan.reflection and say("thought", language, thought=tick.plan.reflection)
+    return clip_tokens(text + thought, _TOKENS)
 
 
 def _steps(steps: Iterable[StepRecord], language: Language) -> str:
@@ -119,8 +114,8 @@ def _counts(counts: Mapping[str, int], language: Language) -> str:
 
 def _cause(name: str, language: Language) -> str:
     """A cause within a sentence: 'a cone', 'thirst'."""
-    is_thing = language == "en" and name in {*KINDS, *CREATURES}
-    return f"a {name}" if is_thing else _words(name, language)
+    has_article = language == "en" and name in {*KINDS, *CREATURES}
+    return "a " * has_article + _words(name, language)
 
 
 def _words(text: str, language: Language) -> str:

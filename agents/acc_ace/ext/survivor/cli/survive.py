@@ -136,8 +136,8 @@ def _end_at_sigterm(left: ExitStack, terminated: Event) -> None:
 def _tell(measures: RunMeasures, people: Console, tick: LoopSnapshot) -> None:
     """Say what became of a life that is over."""
     if tick.over:
-        line = story(measures.lives)[-1]
-        people.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+        line = printable(story(measures.result().newest)[-1])
+        people.print(line, markup=False, soft_wrap=True)
 
 
 def _page(

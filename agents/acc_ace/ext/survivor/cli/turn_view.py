@@ -46,11 +46,6 @@ def turn_line(tick: LoopSnapshot) -> str:
     )
 
 
-def legend_of(tick: LoopSnapshot) -> str:
-    """What the symbols of the map mean."""
-    return ", ".join(f"{symbol} {name}" for symbol, name in tick.legend.items())
-
-
 def words_of(tick: LoopSnapshot) -> list[tuple[str, str]]:
     """The plan, its steps, and what came of them, by name; what there is none of is left out."""
     times = f"{'night' if tick.is_night else 'day'}{', safe area' if tick.is_safe else ''}"
@@ -72,7 +67,8 @@ def turn_view(tick: LoopSnapshot) -> RenderableType:
         Paragraphs(*((row, "") for row in tick.view)),
         Paragraphs(*((f"{name}: {text}", "") for name, text in words_of(tick))),
     )
-    return Group(Paragraphs((turn_line(tick), "bold")), grid, Paragraphs((legend_of(tick), "dim")))
+    legend = ", ".join(f"{symbol} {name}" for symbol, name in tick.legend.items())
+    return Group(Paragraphs((turn_line(tick), "bold")), grid, Paragraphs((legend, "dim")))
 
 
 def _steps(steps: Iterable[StepRecord]) -> str:
