@@ -1,18 +1,12 @@
 """The measures of a run file that grows are those of all that stands in it."""
 
-import asyncio
 from pathlib import Path
 
-import httpx
 import pytest
 
-from acc_ace.bootstrap import build_container
-from acc_ace.config import Settings
 from acc_ace.errors import StoreError
 from acc_ace.ext.survivor.analysis import SERIES, analyse
 from acc_ace.ext.survivor.measured_run import MeasuredRun
-from acc_ace.ext.survivor.recent_ticks import runs_folder
-from acc_ace.server.app import create_app
 from tests.ext.survivor.survivor_run import save_run, step, tick
 
 LIVED = [tick(at, fear=at / 10, steps=(step(life=-1, cause="cone"),)) for at in range(1, 6)]
@@ -51,26 +45,3 @@ def test_series_are_thinned_evenly_and_belong_together() -> None:
     assert set(series) == set(SERIES)
     assert {len(values) for values in series.values()} == {len(series["fear"])}
     assert 400 <= len(series["fear"]) <= 800
-
-
-async def test_a_server_measures_the_newest_run_unless_another_is_named(tmp_path: Path) -> None:
-    folder = runs_folder(tmp_path)
-    folder.mkdir(parents=True)
-    container = build_container(Settings(data_dir=tmp_path, agent_dir=None))
-    transport = httpx.ASGITransport(app=create_app(container))
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8000") as http:
-        assert (await http.get("/metrics")).json()["survival"] is None
-        assert (await http.get("/snapshots")).status_code == 404
-        save_run(folder / "old.jsonl", tick(1, died_of="wolf"), tick(1, episode=2))
-        await asyncio.sleep(0.01)
-        save_run(folder / "new.jsonl", *LIVED)
-        for query, ticks, run in (({}, 5, "new"), ({"run": "old"}, 2, "old")):
-            page = (await http.get("/snapshots", params=query)).json()
-            measured = (await http.get("/snapshots/measures", params=query)).json()
-            survival = (await http.get("/metrics", params=query)).json()["survival"]
-            assert (page["run"], page["newest"]) == (run, ticks)
-            assert (measured["ticks"], survival["ticks"]) == (ticks, ticks)
-        assert [(life["episode"], life["line"]) for life in measured["newest"]] == [(1, 1), (2, 2)]
-        for path in ("/snapshots", "/snapshots/measures", "/metrics"):
-            assert (await http.get(path, params={"run": "none"})).status_code == 404
-    await container.close()

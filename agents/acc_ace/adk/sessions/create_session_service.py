@@ -5,6 +5,7 @@ from pathlib import Path
 
 from acc_ace.adk.sessions.event_retention import Offload, Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.adk.sessions.stored_state import ReadPlaybook
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import OWN_APP, PlaybookScope
@@ -35,7 +36,7 @@ def open_session_service(
         retention=_retention(container.settings, partial(offload_events, container)),
         on_delete=partial(forget_session, container) if forgets else None,
         owns_database=own is not None,
-        playbook=partial(_playbook, container),
+        playbook=_playbook(container),
     )
 
 
@@ -46,9 +47,13 @@ def _retention(settings: Settings, offload: Offload) -> Retention:
     return Retention(settings.session_turns, offload if kind == "offload" else None)
 
 
-async def _playbook(container: Container, app: str) -> object | None:
-    """An app's playbook; None where users have their own, which others must not see."""
-    if container.playbook_scope(app, OWN_APP).user is not None:
+def _playbook(container: Container) -> ReadPlaybook | None:
+    """Reads an app's playbook; None where users have their own, which others must not see."""
+    if container.settings.playbook_scope == "user":
         return None
-    stored = await container.playbooks.load(PlaybookScope(app))
-    return stored.to_state() if stored.version or app == OWN_APP else None
+
+    async def read(app: str) -> object | None:
+        stored = await container.playbooks.load(PlaybookScope(app))
+        return stored.to_state() if stored.version or app == OWN_APP else None
+
+    return read
