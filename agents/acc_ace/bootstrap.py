@@ -8,7 +8,7 @@ from acc_ace.clock import Clock, SystemClock
 from acc_ace.config import Settings, settings
 from acc_ace.container import Container
 from acc_ace.core.text.arguments import checked
-from acc_ace.hooks import EMBEDDERS, LEARNING, only
+from acc_ace.hooks import EMBEDDERS, LEARNING, OWN_PLAYBOOKS, only
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.models.factory import register_models
 from acc_ace.models.prices import load_prices
@@ -63,6 +63,7 @@ def build_container(chosen: Settings, clock: Clock | None = None) -> Container:
         learning=learning,
         embedder=embedder,
         playbook_files=partial(count_files, chosen.data_dir / FOLDER),
+        own_playbooks=OWN_PLAYBOOKS,
     )
 
 

@@ -119,6 +119,8 @@ class Container:
     """The embedding model, if one is configured."""
     playbook_files: Callable[[PlaybookScope], int] = lambda _scope: 0
     """Counts the exported files of a playbook."""
+    own_playbooks: frozenset[str] = frozenset()
+    """Apps whose users have a playbook each, whatever the settings say."""
 
     def local_now(self) -> datetime:
         """The current time in the users' time zone, which defines 'yesterday'."""
@@ -126,4 +128,5 @@ class Container:
 
     def playbook_scope(self, app: str, user: str) -> PlaybookScope:
         """The playbook that a user's turns read and teach."""
-        return PlaybookScope(app, user if self.settings.playbook_scope == "user" else None)
+        is_own = app in self.own_playbooks or self.settings.playbook_scope == "user"
+        return PlaybookScope(app, user if is_own else None)

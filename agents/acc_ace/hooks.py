@@ -19,6 +19,7 @@ from acc_ace.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
 
     from fastapi import APIRouter
     from google.adk.apps import App
@@ -65,6 +66,9 @@ EXTENSIONS: Final[dict[str, str]] = {
     "playbook_files": "files routers",
 }
 """The hooks of each extension, one line an extension."""
+
+OWN_PLAYBOOKS: Final = frozenset({"survivor"})
+"""Apps of extensions whose users have a playbook each, whatever the settings say."""
 
 
 class ModelsEntry(Protocol):
@@ -212,7 +216,11 @@ class RoutersEntry(Protocol):
 
 
 class AppsEntry(Protocol):
-    """ADK apps beside ours."""
+    """ADK apps beside ours, whose runs may be kept."""
+
+    def measures(self, run: Path) -> Mapping[str, float | None]:
+        """The measures of a kept run, as numbers. Raises StoreError or InputError."""
+        ...
 
     def apps(self) -> Mapping[str, Callable[[Container], App]]:
         """What builds them, by name."""

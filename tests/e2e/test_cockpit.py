@@ -85,7 +85,7 @@ def runs(folder: Path) -> Path:
 def ticks(count: int, **changed: Any) -> list[dict[str, Any]]:
     danger = {"kind": "lethal_risk", "text": "A wolf is two steps away."}
     return [
-        tick(n, danger=n % 10 / 10, alerts=(danger,) if n == count else (), **changed)
+        tick(n, fear=n % 10 / 10, alerts=(danger,) if n == count else (), **changed)
         for n in range(1, count + 1)
     ]
 
@@ -466,12 +466,41 @@ def test_a_run_file_is_shown_without_any_route(
     assert [each["url"] for each in asked if each["method"] != "GET"] == []
 
 
+@needs("survivor")
+def test_lives_stand_side_by_side_and_each_is_replayed_from_a_server_or_a_file(
+    browser: Browser, tmp_path: Path
+) -> None:
+    lesson = {"type": "ADD", "content": "Avoid wolves.", "outcome": "applied"}
+    vote = {"type": "TAG", "content": "Eat discs.", "outcome": "applied"}
+    killed = tick(3, died_of="wolf", playbook=(lesson, vote), place=(8, 6))
+    lives = (*ticks(2), killed, *ticks(4, episode=2))
+    file = save_run(runs(tmp_path) / "run-7.jsonl", *lives)
+    app = create_app(build_container(Settings(data_dir=tmp_path / "data")))
+    with served(app) as url:
+        for source in ("server", "file"):
+            browser.open(f"{url}/ui/?{source}#/survivor")
+            shows(browser, "tick 7 of 7")
+            if source == "file":
+                browser.attach("input[type=file]", file)
+                shows(browser, "run-7.jsonl", "tick 7 of 7")
+            shows(browser, "Life 1\n3 ticks\ndied of wolf\nAvoid wolves", "4 ticks\nalive")
+            assert "nothing new" in browser.text()
+            click_found(browser, "document.querySelector('.lives button')")
+            shows(browser, "tick 1 of 7", "Stop the replay")
+            shows(browser, "tick 3 of 7", "Replay\n")
+            camera = "document.querySelector('.world').getAttribute('viewBox')"
+            assert browser.evaluate(camera) == "-6 -4 25 25"
+
+
 class Loop:
     """A running loop as the server sees it, which only remembers what it is told."""
 
     def __init__(self, run: str) -> None:
         survival = import_module("acc_ace.ext.survivor.survival")
         self.run, self.settings, self.stepped = run, survival.LoopSettings(), 0
+
+    def take(self) -> Any:
+        return self.settings
 
     def change(self, **fields: Any) -> Any:
         self.settings = self.settings.model_copy(update=fields)

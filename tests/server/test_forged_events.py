@@ -118,7 +118,7 @@ def test_a_metric_has_numbers_and_no_text_of_anyone(http: httpx.Client) -> None:
     answer = http.get("/metrics")
     found = answer.json()
     assert answer.headers["content-type"] == "application/json"
-    assert found.keys() == before.keys() == SAMPLES | {"streams"}
+    assert found.keys() == before.keys() == SAMPLES | {"streams", "survival"}
     assert found["playbook"].keys() == before["playbook"].keys()
     assert found["turns"] == len(TEXTS)
     assert not re.search(r"hacked|forged|evil|<|Say", answer.text)

@@ -51,7 +51,7 @@ NEEDED: Final[Mapping[str, dict[str, str]]] = {
     "/v1/memory/search": {"q": "locker"},
     "/v1/memory/documents/parts": {"name": "aikos.md"},
     "/snapshots": {"run": "run-7"},
-    "/snapshots/series": {"run": "run-7"},
+    "/snapshots/measures": {"run": "run-7"},
     "/sse/timeline": {"after": "0"},
 }
 """What a route asks for; the others answer without."""

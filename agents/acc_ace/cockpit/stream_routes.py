@@ -5,7 +5,7 @@ The names are those of the survivor's specification; the filters are app, sessio
 
 import asyncio
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Annotated, Any, Final
@@ -28,7 +28,8 @@ from acc_ace.config import Settings
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.cost import Totals
 from acc_ace.core.schemas.report import Money
-from acc_ace.errors import ForbiddenError, NotFoundError
+from acc_ace.errors import ForbiddenError, InputError, NotFoundError
+from acc_ace.hooks import APPS, offering
 from acc_ace.server.problems import documented
 from acc_ace.server.server_context import (
     NAME_LENGTH,
@@ -61,18 +62,25 @@ def runs_dir(settings: Settings) -> Path:
     return settings.data_dir / "survivor" / "runs"
 
 
-def run_path(context: ServerContext, user: str, run: str) -> Path:
-    """The file of a run.
+def run_path(context: ServerContext, user: str, run: str | None = None) -> Path:
+    """The file of a run; without a name, of the one that was written last.
 
     Raises ForbiddenError for a user who may not see the operator's runs, NotFoundError.
     """
     settings = context.container.settings
     if not may_edit(settings, user):
         raise ForbiddenError("runs are the operator's; ACC_ACE_PLAYBOOK_EDITORS names who may look")
-    path = runs_dir(settings) / f"{run}.jsonl"
-    if not _RUN.fullmatch(run) or not path.is_file():
-        raise NotFoundError(f"no run {run[:120]!r}; GET /snapshots/runs lists them")
+    name = run or next((path.stem for path in _newest(settings)), "")
+    path = runs_dir(settings) / f"{name}.jsonl"
+    if not _RUN.fullmatch(name) or not path.is_file():
+        raise NotFoundError(f"no run {name[:120]!r}; GET /snapshots/runs lists them")
     return path
+
+
+def _newest(settings: Settings) -> list[Path]:
+    """The files of the runs, newest first."""
+    runs = runs_dir(settings).glob("*.jsonl")
+    return sorted(runs, key=lambda path: path.stat().st_mtime_ns, reverse=True)
 
 
 def wanted_source(
@@ -171,8 +179,7 @@ async def runs(request: Request, context: Context, user: User) -> list[Run]:
     live = getattr(request.app.state, "acc_ace_run", None)
 
     def listed() -> list[Run]:
-        files = [(path, path.stat()) for path in runs_dir(settings).glob("*.jsonl")]
-        newest = sorted(files, key=lambda item: -item[1].st_mtime)[:_MOST_RUNS]
+        newest = [(path, path.stat()) for path in _newest(settings)[:_MOST_RUNS]]
         return [
             Run(
                 run=path.stem,
@@ -189,6 +196,7 @@ async def runs(request: Request, context: Context, user: User) -> list[Run]:
 class SnapshotPage(BaseModel):
     """A page of a run's snapshots, oldest first."""
 
+    run: str
     items: list[dict[str, Any]]
     next_after: int | None
     newest: int = Field(description="Snapshots of the run so far.")
@@ -196,13 +204,13 @@ class SnapshotPage(BaseModel):
 
 @router.get("/snapshots", summary="List snapshots", responses=documented(401, 403, 404, 422))
 async def snapshots(
-    context: Context, user: User, *, run: RunName, after: From = 0, limit: Limit = 50
+    context: Context, user: User, *, run: RunName | None = None, after: From = 0, limit: Limit = 50
 ) -> SnapshotPage:
-    """Snapshots of a run, whole, as they stand in its file."""
+    """Snapshots of a run, whole, as they stand in its file; of the newest, unless it is named."""
     path = run_path(context, user, run)
     page = await events((path, run_source(path)), after=after, limit=limit)
     items = [{"n": event.n, **event.data} for event in page.items]
-    return SnapshotPage(items=items, next_after=page.next_after, newest=page.newest)
+    return SnapshotPage(run=path.stem, items=items, next_after=page.next_after, newest=page.newest)
 
 
 class Metrics(BaseModel):
@@ -217,11 +225,20 @@ class Metrics(BaseModel):
     days: dict[str, Money] = Field(description="By day (UTC), the first one first.")
     playbook: dict[str, Any]
     streams: int = Field(description="Open streams of this server process.")
+    survival: Mapping[str, float | None] | None = Field(
+        description="Measures of a kept run; null without one, and for who may not look."
+    )
 
 
 @router.get("/metrics", summary="Read metrics", responses=documented(401, 403, 503))
-async def metrics(context: Context, tenant: CurrentTenant, timeline: Streams) -> Metrics:
-    """Counts and money of your sessions in an app."""
+async def metrics(
+    context: Context,
+    tenant: CurrentTenant,
+    timeline: Streams,
+    *,
+    run: RunName | None = None,
+) -> Metrics:
+    """Counts and money of your sessions in an app, and how a run of the survivor's went."""
     container = context.container
     heads = await container.journal.sessions(tenant, limit=200)
     sums = await container.spending.store.days(tenant, limit=200)
@@ -241,7 +258,25 @@ async def metrics(context: Context, tenant: CurrentTenant, timeline: Streams) ->
         days={day: totals.spent for day, totals in days.items()},
         playbook={"version": stored.version, **stored.playbook.stats()},
         streams=timeline.clients,
+        survival=await _survival(context, tenant.user, run),
     )
+
+
+async def _survival(
+    context: ServerContext, user: str, run: str | None
+) -> Mapping[str, float | None] | None:
+    """The measures of a run, or of the newest if it can be read.
+
+    Raises ForbiddenError, NotFoundError or InputError for a run that is named.
+    """
+    entry = next(offering(APPS), None)
+    try:
+        path = run_path(context, user, run)
+        return None if entry is None else await asyncio.to_thread(entry.measures, path)
+    except (ForbiddenError, NotFoundError, InputError):
+        if run is not None:
+            raise
+        return None
 
 
 def _kinds(kind: str) -> frozenset[str]:

@@ -194,14 +194,14 @@ _ETAG: Final = re.compile(r'(?:W/)?"?v?(\d{1,9})"?')
 
 def get_reader(context: Context, app: App, user: User, scope: Whose = None) -> PlaybookService:
     """The playbook that the request names, to look at."""
-    settings = context.container.settings
-    whose = scope or settings.playbook_scope
+    container = context.container
+    chosen = PlaybookScope(app, user if scope == "user" else None)
     return PlaybookService(
-        context.container.playbooks,
-        PlaybookScope(app, user if whose == "user" else None),
+        container.playbooks,
+        chosen if scope else container.playbook_scope(app, user),
         person=user,
-        limits=settings.limits,
-        clock=context.container.clock,
+        limits=container.settings.limits,
+        clock=container.clock,
     )
 
 

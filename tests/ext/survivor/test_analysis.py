@@ -9,6 +9,7 @@ import pytest
 
 from acc_ace.ext.survivor.analysis import HORIZON, RunMeasures, analyse
 from acc_ace.ext.survivor.survival import (
+    Body,
     LogEntry,
     LoopSnapshot,
     PlaybookChange,
@@ -104,6 +105,40 @@ def test_a_danger_is_avoided_if_nothing_happens_until_three_steps_after_it() -> 
 def test_hunger_is_no_damage_by_a_thing() -> None:
     run = lived(step(life=-1), calm(), calm())
     assert (run.damage_unpredicted, run.fear_windows, run.fear_auc) == (0, 1, None)
+
+
+def test_a_harm_is_foretold_if_its_cause_was_noted_in_an_earlier_tick() -> None:
+    cone = (LogEntry(log="alert", about="cone", text="avoid it"),)
+    first = tick(1, steps=(hurt(0.1),), logs=cone)
+    assert (analyse([first]).harms_foretold, analyse([first]).alerts) == (0.0, {"unmet": 1})
+    again = tick(2, steps=(hurt(0.1), hurt(0.1, "wolf")), logs=cone)
+    later = tick(1, episode=2, steps=(hurt(0.1),), died_of="cone")
+    run = analyse([first, again, later])
+    assert (run.harms_foretold, run.alerts) == (0.5, {"harmful": 1})
+
+
+def test_life_is_lost_to_causes_and_to_need() -> None:
+    dry, starved = (
+        Body(life=1, food=food, water=0, most_life=9, most_food=9, most_water=9) for food in (5, 0)
+    )
+    run = analyse(
+        [
+            tick(1, steps=(hurt(0.1), step(life=2, cause="ring"), hurt(0.1))),
+            tick(2, steps=(step(life=-1),), body=dry),
+            tick(3, steps=(step(life=-1),), body=starved),
+        ]
+    )
+    assert run.harms == {"cone": 12, "thirst": 1, "hunger": 1}
+
+
+def test_policy_subgoals_and_money_are_measured() -> None:
+    plan = tick(1).plan.model_copy(update={"subgoals": ("find water", "drink")})
+    lived = [tick(1, threshold=0.6, plan=plan, usd=0.5), tick(2, threshold=0.5, usd=0.75)]
+    run = analyse([*lived, tick(1, episode=2, threshold=0.6, usd=0.25)])
+    assert run.moves_per_100_ticks == pytest.approx(100 / 3)
+    assert run.subgoals_per_tick == pytest.approx(2 / 3)
+    assert run.usd == 1.0
+    assert analyse([*lived, tick(3, usd=None)]).usd is None
 
 
 def test_the_alert_log_is_right_where_its_causes_did_harm() -> None:

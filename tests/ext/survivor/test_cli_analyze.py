@@ -1,8 +1,6 @@
-"""`acc-ace analyze`: a saved run as a table, as JSON and as a page."""
+"""`acc-ace analyze`: a saved run as a table and as JSON, also of two runs."""
 
 import json
-import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -11,7 +9,6 @@ from acc_ace.ext.survivor.survival import Alert, LogEntry, Plan, PlaybookChange,
 from tests.e2e.test_cli import CommandLine
 from tests.ext.survivor.survivor_run import save_run, step, tick
 
-DANGER = Alert(kind="lethal_risk", text="A wolf is near.")
 HOSTILE = "<script>alert('x')</script>\x1b[31m\u202e"
 
 
@@ -43,7 +40,11 @@ def test_people_see_a_table(acc_ace: CommandLine, run: Path) -> None:
         "ended by        cone 1, (alive) 1",
         "dangers         1 predicted, 0% without damage; 0 steps with damage that was not",
         "fear AUC        0.833 over 6 windows",
-        "alert log       accuracy 100%: harmful 1",
+        "life lost to    cone 6",
+        "alert log       0% of harms foretold; accuracy -: unmet 1",
+        "policy          0.0 moves of the threshold in 100 ticks, 0 meta notes, 0.0      ",
+        "model calls     2.00 a tick, 3,000 tokens; cost unknown",
+        "Life 1: learned nothing new, lived 2 ticks, died of cone",
     ):
         assert line in shown.out
 
@@ -55,42 +56,23 @@ def test_programs_get_json(acc_ace: CommandLine, run: Path) -> None:
     assert [life["episode"] for life in measured["newest"]] == [1, 2]
 
 
-def test_the_page_stands_alone(acc_ace: CommandLine, run: Path, tmp_path: Path) -> None:
-    page = tmp_path / "run.html"
-    assert acc_ace("analyze", str(run), "--html", str(page)).code == 0
-    text = page.read_text(encoding="utf-8")
-    assert "Fear: P(damage within three steps), by tick" in text
-    assert text.count("<polyline") == 6
-    assert re.findall(r"https?:|src=|href=|url\(|@import", text) == []
-    again = acc_ace("analyze", str(run), "--html", str(page))
-    assert again.code == 2
-    assert f"--html {page} cannot be written: File exists" in again.err
-
-
-def test_the_page_shows_the_newest_ticks_one_by_one(acc_ace: CommandLine, tmp_path: Path) -> None:
-    lived = [tick(number, view=("...", ".@c", "...")) for number in range(1, 252)]
-    last = tick(252, steps=(step("use cone", life=-6),), alerts=(DANGER,), path=((1, 2), (3, 4)))
-    page = tmp_path / "run.html"
-    run = save_run(tmp_path / "run.jsonl", *lived, last)
-    assert acc_ace("analyze", str(run), "--html", str(page)).code == 0
-    text = page.read_text(encoding="utf-8")
-    shown = re.findall(r"<summary>episode 1, tick (\d+) ", text)
-    assert shown == [str(number) for number in range(53, 253)]
-    assert "<pre>...\n.@c\n...</pre><p><b>aim</b> drink</p>" in text
-    assert "<p><b>alerts</b> A wolf is near.</p>" in text
-    assert "<p><b>steps</b> use cone</p>" in text
-    assert text.count("<details") == text.count('name="tick"') == 200
-    assert 'points="4.5,3.5 ' in text
-    assert ' 2.5,1.5 4.5,3.5"/>' in text
-
-
-class _Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: set[str] = set()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.add(tag)
+def test_two_runs_are_shown_side_by_side_with_their_differences(
+    acc_ace: CommandLine, run: Path, tmp_path: Path
+) -> None:
+    other = save_run(tmp_path / "other.jsonl", tick(1, step=4, died_of="wolf", over=True))
+    shown = acc_ace("analyze", str(run), str(other)).out
+    assert "█▄  ticks lived: 2, 1\n█  ticks lived: 1\n" in shown
+    rows = {line[:25].strip(): line[25:].split() for line in shown.splitlines()[3:]}
+    assert rows["mean ticks"] == ["1.5", "1.0", "-0.5"]
+    assert rows["deaths: cone"] == ["1", "0", "-1"]
+    assert rows["deaths: wolf"] == ["0", "1", "+1"]
+    assert rows["harms: cone"] == ["6", "0", "-6"]
+    assert rows["fear auc"] == ["0.833", "-", "-"]
+    [both] = acc_ace("analyze", str(run), str(other), "--json").turns
+    alone = acc_ace("analyze", str(run), "--json").turns
+    assert both["runs"][0] == alone[0]
+    assert both["differences"]["episodes"] == -1
+    assert both["differences"]["fear_auc"] is None
 
 
 def test_words_of_a_world_or_a_model_are_text_everywhere(
@@ -112,17 +94,12 @@ def test_words_of_a_world_or_a_model_are_text_everywhere(
             plan=Plan(objective=HOSTILE, reflection=HOSTILE, actions=()),
         ),
     )
-    page = tmp_path / "run.html"
-    shown = acc_ace("analyze", str(file), "--html", str(page))
-    assert shown.code == 0
-    assert "\x1b" not in shown.out
-    assert "\u202e" not in shown.out
-    tags = _Tags()
-    text = page.read_text(encoding="utf-8")
-    assert "\u202e" not in text.partition("<h2>Path")[2]
-    tags.feed(text)
-    assert "script" not in tags.found
-    assert {"table", "svg", "polyline", "rect"} <= tags.found
+    for files in ([file], [file, file]):
+        shown = acc_ace("analyze", *map(str, files))
+        assert shown.code == 0
+        assert "alert('x')" in shown.out
+        assert "\x1b" not in shown.out
+        assert "\u202e" not in shown.out
 
 
 def test_torn_lines_are_reported_and_left_out(

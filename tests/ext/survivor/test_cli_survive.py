@@ -49,6 +49,10 @@ def test_episodes_are_lived_shown_saved_and_summed_up(acc_ace: CommandLine) -> N
     assert "episode 1, tick 1 (step " in ended.err
     assert "episode 2, tick 1 (step " in ended.err
     assert "survival        2 episodes, mean 2.0 ticks" in ended.out
+    for told in (ended.err, ended.out):
+        assert "Life 1: learned " in told
+        assert "Life 2: learned " in told
+    assert ended.out.startswith("██  ticks lived: 2, 2\n")
     run = runs_folder(acc_ace.data) / "run-3.jsonl"
     assert f"saved in {run}" in ended.out
     assert "cost" not in ended.err
@@ -58,7 +62,7 @@ def test_episodes_are_lived_shown_saved_and_summed_up(acc_ace: CommandLine) -> N
 
 def test_the_next_run_of_a_seed_goes_on_in_the_same_file(acc_ace: CommandLine) -> None:
     for _ in range(2):
-        assert acc_ace("survive", "--ticks", "1", "--quiet").code == 0
+        assert acc_ace("survive", "--episodes", "1", "--ticks", "1", "--quiet").code == 0
     run = runs_folder(acc_ace.data) / "run-0.jsonl"
     assert [
         life["episode"] for life in acc_ace("analyze", str(run), "--json").turns[0]["newest"]
@@ -71,7 +75,7 @@ def test_the_next_run_of_a_seed_goes_on_in_the_same_file(acc_ace: CommandLine) -
 def test_programs_get_json_and_files(acc_ace: CommandLine, tmp_path: Path) -> None:
     run, report = tmp_path / "run.jsonl", tmp_path / "report.json"
     files = ("--save-run", str(run), "--save-report", str(report))
-    ended = acc_ace("survive", "--ticks", "2", "--json", "--quiet", *files)
+    ended = acc_ace("survive", "--episodes", "1", "--ticks", "2", "--json", "--quiet", *files)
     assert ended.err == ""
     [measured] = ended.turns
     assert measured["ticks"] == 2
@@ -108,13 +112,17 @@ async def _rules(data: Path, key: SessionKey) -> list[str]:
 
 def test_rules_of_the_command_bind_the_whole_run(acc_ace: CommandLine) -> None:
     rule = "Never use a torus."
-    assert acc_ace("survive", "--ticks", "1", "--quiet", "--rule", rule).code == 0
+    assert (
+        acc_ace("survive", "--episodes", "1", "--ticks", "1", "--quiet", "--rule", rule).code == 0
+    )
     rules = asyncio.run(_rules(acc_ace.data, SessionKey("survivor", "run-0", "run-0-1")))
     assert rules == ["Never move onto lava.", rule]
 
 
 def test_a_paid_model_is_priced_before_and_stopped_at_the_ceiling(priced: CommandLine) -> None:
-    ended = priced("survive", "--ticks", "50", "--max-cost", "0.5", "--json", "--quiet")
+    ended = priced(
+        "survive", "--episodes", "1", "--ticks", "50", "--max-cost", "0.5", "--json", "--quiet"
+    )
     assert ended.code == 0
     assert "1 × 50 ticks cost about $" in ended.err
     assert "by the prices of 2026-01-31" in ended.err
@@ -136,7 +144,9 @@ def test_an_unknown_model_is_named(acc_ace: CommandLine) -> None:
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
 def test_a_full_disk_ends_the_saving_and_not_the_run(acc_ace: CommandLine) -> None:
-    ended = acc_ace("survive", "--ticks", "2", "--quiet", "--save-run", "/dev/full")
+    ended = acc_ace(
+        "survive", "--episodes", "1", "--ticks", "2", "--quiet", "--save-run", "/dev/full"
+    )
     assert ended.code == 0
     assert "/dev/full cannot be written: No space left on device" in ended.err
     assert ended.err.count("cannot be written") == 1
@@ -149,7 +159,7 @@ def test_old_runs_go_when_there_are_too_many(acc_ace: CommandLine) -> None:
     folder.mkdir(parents=True)
     for at in range(25):
         os.utime(save_run(folder / f"run-{at + 100}.jsonl", tick(1)), (at, at))
-    assert acc_ace("survive", "--ticks", "1", "--quiet").code == 0
+    assert acc_ace("survive", "--episodes", "1", "--ticks", "1", "--quiet").code == 0
     kept = {path.stem for path in folder.iterdir()}
     assert kept == {"run-0", *(f"run-{at + 100}" for at in range(6, 25))}
 
@@ -183,7 +193,17 @@ def test_an_interrupted_run_is_saved(
     report, run = tmp_path / "report.json", runs_folder(tmp_path / "data") / "run-0.jsonl"
     running = subprocess.Popen(  # noqa: S603 - our own command
         [
-            *(*shell, str(BIN / "acc-ace"), "survive", "--ticks", "100000", "--tick-delay", "60"),
+            *(
+                *shell,
+                str(BIN / "acc-ace"),
+                "survive",
+                "--episodes",
+                "1",
+                "--ticks",
+                "100000",
+                "--tick-delay",
+                "60",
+            ),
             *("--save-report", str(report)),
         ],
         env=environment(tmp_path / "data"),
@@ -213,12 +233,14 @@ def test_the_scripts_are_the_same_commands(script: str, tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    assert {"run_sim.py": "--tick-delay", "analyze_snapshots.py": "--html"}[script] in ended.stdout
+    assert {"run_sim.py": "--tick-delay", "analyze_snapshots.py": "OTHER.jsonl"}[
+        script
+    ] in ended.stdout
 
 
 def test_a_world_of_another_seed_knows_nothing_of_the_first(acc_ace: CommandLine) -> None:
     for seed in ("1", "2"):
-        ended = acc_ace("survive", "--seed", seed, "--ticks", "20", "--quiet")
+        ended = acc_ace("survive", "--episodes", "1", "--seed", seed, "--ticks", "20", "--quiet")
         assert ended.code == 0
     lived = {
         seed: [
@@ -235,7 +257,7 @@ def test_a_world_of_another_seed_knows_nothing_of_the_first(acc_ace: CommandLine
 def test_adk_runs_the_survivor_who_tells_about_its_newest_run(
     acc_ace: CommandLine,
 ) -> None:
-    assert acc_ace("survive", "--ticks", "1", "--quiet").code == 0
+    assert acc_ace("survive", "--episodes", "1", "--ticks", "1", "--quiet").code == 0
     ended = subprocess.run(  # noqa: S603 - ADK's own command
         [str(BIN / "adk"), "run", "--session_service_uri=accace://", "agents/survivor"],
         cwd=ROOT,

@@ -58,7 +58,7 @@ def newest(url: str, run: str = "run-0") -> int:
 
 
 def test_the_page_stays_after_the_run_until_ctrl_c(tmp_path: Path) -> None:
-    options = ("--ticks", "3", "--linger", "300", "--json")
+    options = ("--episodes", "1", "--ticks", "3", "--linger", "300", "--json")
     with surviving(tmp_path / "data", *options) as (process, url):
         loop = f"{url}/survivor/settings"
         wait_for(lambda: httpx.get(loop, timeout=30).status_code == 409)
@@ -93,7 +93,7 @@ def test_ctrl_c_ends_a_paused_run_and_its_page(tmp_path: Path) -> None:
 
 def test_a_run_that_is_saved_elsewhere_is_shown_too(acc_ace: CommandLine, tmp_path: Path) -> None:
     run = tmp_path / "mine.jsonl"
-    page = ("--ui", "0", "--linger", "0")
+    page = ("--ui", "0", "--linger", "0", "--episodes", "1")
     ended = acc_ace("survive", *page, "--ticks", "2", "--json", "--quiet", "--save-run", str(run))
     assert ended.code == 0
     assert ended.turns[0]["ticks"] == 2

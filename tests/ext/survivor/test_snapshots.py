@@ -34,7 +34,6 @@ def snapshot(tick: int, **changes: object) -> LoopSnapshot:
         view=("oxo", "ooo", "oRo"),
         path=((3, 3), (3, 4)),
         body=Body(life=7, food=20, water=31, most_life=10, most_food=40, most_water=40),
-        danger=0.25,
         unknown=0.5,
         fear=0.125,
         curiosity=0.5,

@@ -22,7 +22,7 @@ from tests.fakes.scripted_llm import ScriptedLlm
 from tests.fakes.tables import each_case
 
 KEY = SessionKey("survivor", "run-7", "run-7-1")
-SCOPE = PlaybookScope("survivor")
+SCOPE = PlaybookScope("survivor", "run-7")
 STATE = CommittedState(turn=3)
 BODY = Body(life=6, food=20, water=20, most_life=12, most_food=40, most_water=30)
 
@@ -34,7 +34,7 @@ def made(done: str, **changed: Any) -> StepRecord:
 def tick(*steps: StepRecord, bullets: tuple[str, ...] = (), **changed: Any) -> LoopSnapshot:
     usual: dict[str, Any] = {
         **{"run": "run-7", "seed": 7, "episode": 1, "tick": 3, "step": 9, "at": ""},
-        **{"place": (3, 4), "side": 9, "view": (), "path": (), "body": BODY, "danger": 0.0},
+        **{"place": (3, 4), "side": 9, "view": (), "path": (), "body": BODY},
         **{"unknown": 0.0, "fear": 0.1, "curiosity": 0.0, "threshold": 0.6, "exploration": 0.5},
         "plan": Plan(objective="find food", actions=(), bullet_ids=bullets),
         "scoreboard": Scoreboard(averages={"total": 0.3, "damage": -0.4}),

@@ -39,7 +39,7 @@ def test_a_terminal_shows_the_map_beside_the_plan() -> None:
         "...   thought: The cone hurt.",
         "alerts: use torus breaks c-0002",
         "playbook: ADD applied",
-        "danger: 0.10, threshold 0.60, night, season 0",
+        "fear: 0.10, threshold 0.60, night, season 0",
         "@ you, # rock, c cone",
     ):
         assert expected in text

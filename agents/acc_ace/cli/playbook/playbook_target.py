@@ -11,6 +11,7 @@ from acc_ace.clock import SystemClock
 from acc_ace.config import Settings, load_settings
 from acc_ace.core.playbook.playbook_service import PlaybookService
 from acc_ace.core.schemas.base import PlaybookScope
+from acc_ace.hooks import OWN_PLAYBOOKS
 from acc_ace.storage.create_stores import create_stores
 
 Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
@@ -34,7 +35,8 @@ T = TypeVar("T")
 def scope_of(place: PlaybookTarget, settings: Settings) -> PlaybookScope:
     """The scope of a target. Raises InputError for invalid names."""
     user = place.user
-    if user is None and settings.playbook_scope == "user":
+    is_own = place.app in OWN_PLAYBOOKS or settings.playbook_scope == "user"
+    if user is None and is_own:
         user = DEFAULT_USER
     return PlaybookScope(place.app, None if user is None else checked_name(user, "--user"))
 

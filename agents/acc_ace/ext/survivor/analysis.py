@@ -11,12 +11,22 @@ from copy import deepcopy
 from itertools import accumulate
 from typing import Final, TypeVar
 
+from acc_ace.ext.survivor.chronicle import lived
 from acc_ace.ext.survivor.survival import Episode, LoopSnapshot, RunAnalysis, StepRecord
 
 HORIZON: Final = 3
 """Steps within which a danger has to come true."""
 
-_POINTS: Final = 200
+ALIVE: Final = "(alive)"
+"""What ended a life that did not end."""
+
+SERIES: Final = (
+    *("n", "episode", "life", "food", "water", "fear", "threshold"),
+    *("unknown", "curiosity", "exploration", "score"),
+)
+"""What is plotted over all ticks; `n` is the line of a tick in its file."""
+
+_POINTS: Final = 800
 _EPISODES: Final = 1_000
 _NAMES: Final = 500
 """Names counted of each kind; a run has a few dozen, a strange file may have any number."""
@@ -46,18 +56,22 @@ class RunMeasures:
         self._best = dict.fromkeys(("ticks", "steps", "score"), float("-inf"))
         self._newest: deque[Episode] = deque(maxlen=_EPISODES)
         self._forecast, self._alerts = _Forecast(), _Alerts()
+        self._harms = Counter[str]()
         self._series = defaultdict[str, _Series](_Series)
         self._last: LoopSnapshot | None = None
         self._life = Episode()
 
-    def add(self, snapshot: LoopSnapshot) -> None:
-        """Count a tick."""
+    def add(self, snapshot: LoopSnapshot, line: int = 0) -> None:
+        """Count a tick; `line` is its number in the run's file."""
         last, self._last = self._last, snapshot
         if last and (last.run, last.episode) != (snapshot.run, snapshot.episode):
             self._end()
-        self._life = _after(self._life, snapshot)
+        elif last:
+            self._sums["moves"] += last.threshold != snapshot.threshold
+        self._life = lived(self._life, snapshot, line)
         for name in ("calls", "tokens"):
             self._sums[name] += getattr(snapshot, name)
+        self._sums["subgoals"] += len(snapshot.plan.subgoals)
         board = snapshot.scoreboard
         parts = {f"external {name}": value for name, value in board.external.items()}
         parts |= {f"intrinsic {name}": value for name, value in board.intrinsic.items()}
@@ -69,12 +83,14 @@ class RunMeasures:
             if note.log == "meta":
                 _count(self._notes, (note.about, note.text), 1)
         self._alerts.add(snapshot)
+        need = "thirst" if snapshot.body.food else "hunger"
         for step in snapshot.steps:
+            if step.life < 0:
+                _count(self._harms, step.cause or need, -step.life)
             self._forecast.add(step, snapshot.threshold)
-        life = snapshot.body.life / max(1, snapshot.body.most_life)
-        plotted = {"life": life, "fear": snapshot.fear, "bits": snapshot.curiosity}
-        for name, value in {**plotted, "reward": board.total}.items():
-            self._series[name].add(value)
+        values = {**dict(snapshot), **dict(snapshot.body), "n": line, "score": board.score}
+        for name in SERIES:
+            self._series[name].add(values[name])
 
     def result(self) -> RunAnalysis:
         """The measures so far; an open episode counts with what it has lived."""
@@ -87,13 +103,12 @@ class RunMeasures:
         life, self._life = self._life, Episode()
         self._forecast.end()
         self._newest.append(life)
-        self._series["steps"].add(life.steps)
         self._sums["lives"] += 1
-        for name in ("ticks", "steps", "cells", "bits", "score"):
-            self._sums[name] += getattr(life, name)
+        for name in ("ticks", "steps", "cells", "bits", "score", "usd"):
+            self._sums[name] += getattr(life, name) or 0
         for name, most in self._best.items():
             self._best[name] = max(most, getattr(life, name))
-        _count(self._deaths, life.died_of or "(alive)", 1)
+        _count(self._deaths, life.died_of or ALIVE, 1)
 
     def _result(self) -> RunAnalysis:
         last, sums = self._last, self._sums
@@ -114,6 +129,7 @@ class RunMeasures:
             mean_score=_share(sums["score"], lives),
             best_score=self._best["score"],
             deaths=dict(self._deaths.most_common()),
+            harms=dict(self._harms.most_common()),
             **self._forecast.result(),
             **self._alerts.result(),
             cells_per_step=_share(sums["cells"], steps),
@@ -122,26 +138,15 @@ class RunMeasures:
             rewards={name: total / ticks for name, total in self._rewards.items()},
             playbook=dict(sorted(sections.items(), key=lambda item: -item[1].total())),
             playbook_per_100_ticks=_share(100 * applied, ticks),
+            moves_per_100_ticks=_share(100 * sums["moves"], ticks),
+            subgoals_per_tick=_share(sums["subgoals"], ticks),
             meta_notes=len(self._notes),
             calls_per_tick=_share(sums["calls"], ticks),
             tokens_per_tick=_share(sums["tokens"], ticks),
+            usd=None if last is None or last.usd is None else sums["usd"],
             newest=tuple(self._newest),
             series={name: tuple(series.points) for name, series in self._series.items()},
         )
-
-
-def _after(life: Episode, snapshot: LoopSnapshot) -> Episode:
-    """An episode after one more of its ticks."""
-    return Episode(
-        episode=snapshot.episode,
-        ticks=life.ticks + 1,
-        steps=snapshot.step,
-        score=snapshot.scoreboard.score,
-        cells=snapshot.cells_seen,
-        kinds=snapshot.kinds_known,
-        bits=life.bits + snapshot.curiosity,
-        died_of=snapshot.died_of,
-    )
 
 
 class _Window:
@@ -209,35 +214,46 @@ class _Forecast:
 
 
 class _Alerts:
-    """Causes in the alert log, and what things and creatures did."""
+    """Causes in the alert log, and what they did after the tick that noted them."""
 
     def __init__(self) -> None:
         self._causes, self._met, self._harms = Counter[str](), Counter[str](), Counter[str]()
+        self._events = Counter[str]()
 
     def add(self, snapshot: LoopSnapshot) -> None:
-        """Note the causes and the touches of a tick."""
+        """Score what a tick met by the causes of earlier ticks, then note its own."""
+        met = [(step.cause, step.life < 0) for step in snapshot.steps if step.cause]
+        # Thirst and hunger are no cause of a step, but what an episode died of.
+        if snapshot.died_of not in {"", *(cause for cause, _ in met)}:
+            met.append((snapshot.died_of, True))
+        for name, does_harm in met:
+            warnings = self._about(name.casefold())
+            for cause in warnings:
+                self._met[cause] += 1
+                self._harms[cause] += does_harm
+            self._events.update(harm=does_harm, foretold=does_harm and bool(warnings))
         for entry in snapshot.logs:
             if entry.log == "alert":
                 _count(self._causes, entry.about.casefold(), 1)
-        # Thirst and hunger are no cause of a step, but what an episode died of.
-        met = [(step.cause, step.life < 0) for step in snapshot.steps]
-        for cause, does_harm in (*met, (snapshot.died_of, True)):
-            if cause:
-                _count(self._met, cause.casefold(), 1)
-                _count(self._harms, cause.casefold(), does_harm)
 
     def result(self) -> dict[str, object]:
         """The fields of the analysis."""
         counts = Counter(map(self._verdict, self._causes))
         met = counts["harmful"] + counts["harmless"]
-        return {"alerts": dict(counts), "alert_accuracy": _share(counts["harmful"], met)}
+        return {
+            "alerts": dict(counts),
+            "alert_accuracy": _share(counts["harmful"], met),
+            "harms_foretold": _share(self._events["foretold"], self._events["harm"]),
+        }
+
+    def _about(self, name: str) -> list[str]:
+        """The causes of a name; a model may write 'the cone' or 'cone at night'."""
+        return [cause for cause in self._causes if name == cause or name in cause.split()]
 
     def _verdict(self, cause: str) -> str:
-        """What became of a cause; a model may write 'the cone' or 'cone at night'."""
-        met = [name for name in self._met if name == cause or name in cause.split()]
-        if not met:
+        if not self._met[cause]:
             return "unmet"
-        return "harmful" if any(self._harms[name] for name in met) else "harmless"
+        return "harmful" if self._harms[cause] else "harmless"
 
 
 class _Series:

@@ -4,6 +4,7 @@ Each is imported when it is asked for; the world needs the extra `survivor`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from fastapi import APIRouter
@@ -42,6 +43,13 @@ class SurvivorEntry:
         from acc_ace.ext.survivor.run_routes import router  # noqa: PLC0415
 
         return (router,)
+
+    def measures(self, run: Path) -> Mapping[str, float | None]:
+        """The measures of a kept run that are numbers: no text of a world or a model."""
+        from acc_ace.ext.survivor.measured_run import measured_run  # noqa: PLC0415
+
+        fields = measured_run(run).result()
+        return {name: value for name, value in fields if isinstance(value, int | float | None)}
 
     def apps(self) -> Mapping[str, Callable[[Container], App]]:
         """The survivor to talk to."""

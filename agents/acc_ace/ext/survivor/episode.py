@@ -244,7 +244,6 @@ class LiveEpisode:
             "season": seen.season,
             "is_safe": seen.is_safe,
             "body": self.body,
-            "danger": seen.danger,
             "unknown": seen.unknown,
             "fear": self.fear,
             "curiosity": self.last.bits,

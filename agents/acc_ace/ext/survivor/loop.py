@@ -145,9 +145,7 @@ class Survivor:
             update={name: min(getattr(own, name), most) for name, most in BOUNDS.items()}
             | {"recall_k": RECALLED}
         )
-        # What is learnt of a kind holds in the world of its seed alone: the run's own playbook.
-        update = {"limits": limits, "playbook_scope": "user"}
-        settings = settings.model_copy(update=update)
+        settings = settings.model_copy(update={"limits": limits})
         self.container = replace(container, settings=settings)
         self.options, self.models, self.world_of = options, models, world_of
         self._port, self._listeners = port or SettingsPort(), tuple(listeners)
@@ -263,6 +261,8 @@ class _Life:
         if acted.flag == "failed":
             await self.rebuild()
         version = await self._learning.version()
+        totals = await self._container.spending.store.of_session(self._key)
+        snapshot = snapshot.model_copy(update={"usd": totals.spent.usd})
         return self._with_lessons(snapshot, lessons, version, time.process_time() - begun)
 
     def _snapshot(self, record: TurnRecord, acted: Acted, settings: LoopSettings) -> LoopSnapshot:

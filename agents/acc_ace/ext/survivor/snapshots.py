@@ -80,7 +80,14 @@ class SnapshotWriter:
 
 
 def read_snapshots(path: Path, report: Callable[[str], None]) -> Iterator[LoopSnapshot]:
-    """Read a run file, also one that is being written.
+    """Read a run file, also one that is being written, as `numbered_snapshots` does."""
+    return (snapshot for _, snapshot in numbered_snapshots(path, report))
+
+
+def numbered_snapshots(
+    path: Path, report: Callable[[str], None], *, after: int = 0
+) -> Iterator[tuple[int, LoopSnapshot]]:
+    """The snapshots behind a line of a run file, each with the number of its line.
 
     A line that is torn, longer than LONGEST_LINE bytes or no snapshot is left out, and `report`
     is called with its number. Raises StoreError when the file cannot be read, and InputError for
@@ -96,8 +103,10 @@ def read_snapshots(path: Path, report: Callable[[str], None]) -> Iterator[LoopSn
                     report(f"{where} is longer than {LONGEST_LINE:,} bytes; it is left out")
                     while line and not line.endswith(b"\n"):
                         line = file.readline(LONGEST_LINE)
-                elif line.strip() and (snapshot := _snapshot(line, where, report)):
-                    yield snapshot
+                elif number <= after or not line.strip():
+                    continue
+                elif snapshot := _snapshot(line, where, report):
+                    yield number, snapshot
     except OSError as error:
         raise StoreError(f"{path} cannot be read: {error.strerror}") from error
 

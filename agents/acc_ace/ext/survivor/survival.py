@@ -183,7 +183,6 @@ class LoopSnapshot(Value):
     season: int = 0
     is_safe: bool = False
     body: Body
-    danger: float
     unknown: float
     fear: float = Field(description="P(damage within three steps) after the tick.")
     curiosity: float = Field(description="Bits gained in this tick.")
@@ -199,6 +198,7 @@ class LoopSnapshot(Value):
     model: str = ""
     calls: int = 0
     tokens: int = 0
+    usd: float | None = Field(default=None, description="US dollars of the life; null: unknown.")
     seconds: float = Field(default=0.0, description="CPU seconds of the tick.")
     cells_seen: int = 0
     kinds_known: int = 0
@@ -211,13 +211,18 @@ class Episode(Value):
     """An episode; `died_of` is '' for one that goes on or was cut off."""
 
     episode: int = 0
+    line: int = Field(default=0, description="Of its first tick in the run's file.")
     ticks: int = 0
     steps: int = 0
     score: float = 0.0
     cells: int = 0
     kinds: int = 0
     bits: float = 0.0
+    usd: float | None = None
     died_of: str = ""
+    is_night: bool = Field(default=False, description="Whether its newest tick ended by night.")
+    feats: tuple[str, ...] = Field(default=(), description="What can be a milestone: 'food', …")
+    learned: tuple[str, ...] = Field(default=(), description="Lessons that were applied in it.")
 
 
 class RunAnalysis(Value):
@@ -225,7 +230,8 @@ class RunAnalysis(Value):
 
     A danger is a row of steps with an estimate at or above the threshold; `playbook` counts the
     outcomes of changes by section, the most changed first; `alerts` has the causes of the alert
-    log that did damage ('harmful'), were met without ('harmless'), or were not met ('unmet').
+    log that, once noted, did damage ('harmful'), were met without ('harmless'), or were not met
+    ('unmet').
     """
 
     run: str = ""
@@ -241,6 +247,7 @@ class RunAnalysis(Value):
     mean_score: float | None = None
     best_score: float | None = None
     deaths: Mapping[str, int] = {}
+    harms: Mapping[str, int] = Field(default={}, description="Life lost by cause, need among them.")
     dangers_predicted: int = 0
     dangers_avoided: float | None = Field(default=None, description="Share without damage.")
     damage_unpredicted: int = Field(default=0, description="Steps with damage outside of dangers.")
@@ -248,14 +255,18 @@ class RunAnalysis(Value):
     fear_windows: int = Field(default=0, description="Windows that it is measured on.")
     alerts: Mapping[str, int] = {}
     alert_accuracy: float | None = Field(default=None, description="Harmful ones of those met.")
+    harms_foretold: float | None = Field(default=None, description="Noted before.")
     cells_per_step: float | None = Field(default=None, description="Exploration rate.")
     bits: float = Field(default=0.0, description="Information gained.")
     bits_per_step: float | None = None
     rewards: Mapping[str, float] = Field(default={}, description="Means of a tick.")
     playbook: Mapping[str, Mapping[str, int]] = {}
     playbook_per_100_ticks: float | None = Field(default=None, description="Applied changes.")
+    moves_per_100_ticks: float | None = Field(default=None, description="Of the threshold.")
+    subgoals_per_tick: float | None = None
     meta_notes: int = Field(default=0, description="Different notes on policy and prompts.")
     calls_per_tick: float | None = None
     tokens_per_tick: float | None = None
+    usd: float | None = Field(default=None, description="US dollars; null: unknown.")
     newest: tuple[Episode, ...] = Field(default=(), description="The newest episodes.")
     series: Mapping[str, tuple[float, ...]] = Field(default={}, description="For plots.")

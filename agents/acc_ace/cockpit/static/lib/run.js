@@ -44,7 +44,7 @@ export class ServerRun {
     return page.items;
   }
 
-  series = () => get("snapshots/series", { run: this.run });
+  measures = () => get("snapshots/measures", { run: this.run });
 }
 
 /** Ticks of a file. */
@@ -56,13 +56,19 @@ export class FileRun {
 
   around = async (n) => this.ticks.slice(before(n), before(n) + PAGE);
 
-  async series() {
-    const values = {};
-    for (const { body, scoreboard, ...tick } of this.ticks) {
-      for (const [name, value] of Object.entries({ ...tick, ...body, score: scoreboard.score })) {
-        if (typeof value === "number") (values[name] ??= []).push(value);
+  /** What the page shows of a server's measures: series of all ticks, and the lives. */
+  async measures() {
+    const [series, lives] = [{}, []];
+    for (const { body, scoreboard: { score }, ...tick } of this.ticks) {
+      for (const [name, value] of Object.entries({ ...tick, ...body, score })) {
+        if (typeof value === "number") (series[name] ??= []).push(value);
       }
+      const { episode, n, died_of } = tick;
+      if (lives.at(-1)?.episode !== episode) lives.push({ episode, line: n, learned: [] });
+      const life = Object.assign(lives.at(-1), { ticks: n - lives.at(-1).line + 1, died_of });
+      const isNew = ({ type, outcome }) => outcome === "applied" && type !== "TAG" && type !== "REMOVE";
+      life.learned.push(...tick.playbook.filter(isNew).map(({ content }) => content));
     }
-    return { n: values.n, values };
+    return { series, newest: lives };
   }
 }

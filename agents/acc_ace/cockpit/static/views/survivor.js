@@ -5,7 +5,7 @@ import { Chart } from "../lib/chart.js";
 import { useAction, useData, useStream } from "../lib/data.js";
 import { decimal, number } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { go } from "../lib/router.js";
+import { go, href } from "../lib/router.js";
 import { FileRun, isReadable, otherVersion, readFile, ServerRun } from "../lib/run.js";
 import { Button, Failure, isMissingRoute, Loading, Notice, Raw, Scrubber, Tag } from "../lib/ui.js";
 import { Connection } from "./session.js";
@@ -13,14 +13,14 @@ import { AlertBanner, Controls, notify } from "./survivor_controls.js";
 import { Tick } from "./survivor_tick.js";
 
 const REPLAY_MS = 300;
+const MOST_LIVES = 40;
 const CHARTS = [
+  ["Fear and curiosity", [["fear", "--bad"], ["threshold", "--strong"], ["curiosity", "--accent"]]],
   ["Body", [["life", "--bad"], ["food", "--good"], ["water", "--accent"]]],
-  ["Danger and fear", [["danger", "--warn"], ["fear", "--bad"], ["threshold", "--strong"]]],
-  ["The unknown and curiosity", [["unknown", "--muted"], ["curiosity", "--accent"]]],
   ["Survival score", [["score", "--accent"]]],
 ];
 
-export default function Survivor({ route }) {
+export default function Survivor({ route, me }) {
   const runs = useData("snapshots/runs");
   const [file, setFile] = useState(null);
   const open = useAction(async (chosen) => setFile(chosen && (await readFile(chosen))));
@@ -40,6 +40,8 @@ export default function Survivor({ route }) {
           <input type="file" class="hidden" accept=".jsonl,.json,application/x-ndjson"
                  onChange=${(event) => open.run(event.target.files[0])} /></label>
         <span class="grow"></span>
+        ${run && !file && !me.signed_in &&
+        html`<a class="button" href=${href(["playbook"], { app: "survivor", user: run })}>${t("Playbook")}</a>`}
         ${run && !file && html`<${Raw} path="snapshots" query=${{ run }} />`}
       </div>
       <${Failure} error=${open.error} onClose=${open.dismiss} />
@@ -87,12 +89,12 @@ function LiveView({ run, isLive, reload }) {
   `;
 }
 
-/** Any tick of a run, the charts of all, and a replay. */
+/** Any tick of a run, its lives, the charts of all, and a replay of all or of one life. */
 function Replay({ source, count, isLive }) {
   const [picked, setPicked] = useState(null);
-  const [isPlaying, setPlaying] = useState(false);
+  const [last, setLast] = useState(0); // The tick at which the replay stops; 0 without one.
   const [ticks, setTicks] = useState([]);
-  const [series, setSeries] = useState({ n: [], values: {} });
+  const [{ series, newest: lives }, setMeasures] = useState({ series: {}, newest: [] });
   const [error, setError] = useState(null);
   const n = Math.min(picked ?? count, count);
 
@@ -103,31 +105,33 @@ function Replay({ source, count, isLive }) {
     return () => (isOld = true);
   }, [source, n]);
   // A long run's charts change little from tick to tick.
-  useEffect(() => void source.series().then(setSeries, setError),
+  useEffect(() => void source.measures().then(setMeasures, setError),
     [source, count < 200 ? count : Math.floor(count / 10)]);
   const to = (next) => setPicked(next >= count && isLive ? null : next);
   useEffect(() => {
-    if (!isPlaying) return undefined;
-    if (n >= count) setPlaying(false);
+    if (!last) return undefined;
+    if (n >= last) return setLast(0);
     const timer = setTimeout(() => to(n + 1), REPLAY_MS);
     return () => clearTimeout(timer);
-  }, [isPlaying, n, count]);
+  }, [last, n]);
 
   // Whoever follows a run keeps the last tick in view until the new one has been read.
   const tick = ticks.find((each) => each.n === n) ?? (picked === null ? ticks.at(-1) : undefined);
   const play = () => {
-    if (!isPlaying && n >= count) setPicked(1);
-    setPlaying(!isPlaying);
+    if (!last && n >= count) setPicked(1);
+    setLast(last ? 0 : count);
   };
+  const replay = ({ line, ticks: lived }) => (setPicked(line), setLast(line + lived - 1));
   return html`
     <div class="row">
-      <${Button} onClick=${play}>${isPlaying ? t("Stop the replay") : t("Replay")}</${Button}>
+      <${Button} onClick=${play}>${last ? t("Stop the replay") : t("Replay")}</${Button}>
       <div class="grow"><${Scrubber} label=${t("Tick")} min=${1} max=${count} value=${n}
         text=${t("tick {n} of {count}", { n: number(n), count: number(count) })} onChange=${to} /></div>
       ${isLive && picked !== null &&
       html`<${Button} onClick=${() => setPicked(null)}>${t("To the newest")}</${Button}>`}
     </div>
     <${Failure} error=${error} />
+    <${Lives} lives=${lives.slice(-MOST_LIVES)} now=${tick?.episode} onPlay=${replay} />
     ${tick && !isReadable(tick) && html`<${Notice} kind="warn">${
       tick.version ? otherVersion(tick.version) : (tick.warning ?? t("This tick cannot be read."))
     }</${Notice}>`}
@@ -136,15 +140,30 @@ function Replay({ source, count, isLive }) {
       <${Tick} tick=${tick} trail=${trailOf(ticks, tick)}
                recent=${ticks.filter((each) => isReadable(each) && each.n <= n)} onPick=${to}>
         ${CHARTS.map(([label, lines]) => html`
-          <${Chart} key=${label} label=${t(label)} height=${120} x=${series.n} xLabel=${t("tick")}
+          <${Chart} key=${label} label=${t(label)} height=${120} x=${series.n ?? []} xLabel=${t("tick")}
             series=${lines.map(([name, color]) => ({
-              label: t(name), values: series.values[name] ?? [], color, format: short,
+              label: t(name), values: series[name] ?? [], color, format: short,
             }))} />
         `)}
       </${Tick}>
     `}
   `;
 }
+
+/** Lives side by side: how long each was, what ended it, what it learned; a click replays it. */
+const Lives = ({ lives, now, onPlay }) => html`
+  <div class="lives" role="group" aria-label=${t("Lives")}>
+    ${lives.map((life) => html`
+      <button type="button" key=${life.line} class="card small" onClick=${() => onPlay(life)}
+              aria-current=${life.episode === now ? "true" : undefined} title=${life.learned.join("\n")}>
+        <b>${t("Life {episode}", life)}</b> ${t("{count} ticks", { count: number(life.ticks) })}
+        <meter min="0" max=${Math.max(...lives.map(({ ticks }) => ticks))} value=${life.ticks} />
+        <span>${life.died_of ? t("died of {cause}", { cause: t(life.died_of) }) : t("alive")}</span>
+        <span class="muted">${life.learned.join(" · ") || t("nothing new")}</span>
+      </button>
+    `)}
+  </div>
+`;
 
 const short = (value) => (Number.isInteger(value) ? number(value) : decimal(value));
 

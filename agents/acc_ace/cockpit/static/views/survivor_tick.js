@@ -7,6 +7,7 @@ import { Stats, Tag } from "../lib/ui.js";
 import { statusKind } from "./playbook.js";
 
 const TERRAIN = ["rock", "thicket", "lava", "safe", "unseen"];
+const CAMERA = 12; // Cells on each side of the body that the camera shows.
 const BLANK = ["plain", "unseen"];
 const STEP_KINDS = { blocked: "bad", failed: "bad", evaded: "warn", skipped: "" };
 const LOGS = { alert: "Alert log", exploration: "Exploration log", meta: "Meta notes" };
@@ -21,7 +22,7 @@ export function Tick({ tick, trail, recent, onPick, children }) {
           ${Object.entries(tick.legend).map(([symbol, name]) => html`
             <span class="nowrap"><b class=${`mono ${kindOf(name)}`}>${symbol}</b> ${t(name)}</span>`)}
         </div>
-        <${World} side=${tick.side} trail=${trail} place=${tick.place} />
+        <${World} tick=${tick} trail=${trail} recent=${recent} />
       </section>
       <section aria-label=${t("Now")}>
         <div class="row">
@@ -31,6 +32,7 @@ export function Tick({ tick, trail, recent, onPick, children }) {
           ${tick.died_of && html`<${Tag} kind="bad">${t("died of {cause}", { cause: tick.died_of })}</${Tag}>`}
           <span class="grow"></span><span class="muted small">${tick.model}</span>
         </div>
+        <${Plan} plan=${tick.plan} />
         <dl class="gauges">
           ${["life", "food", "water"].map((name) => html`
             <dt>${t(name)}</dt>
@@ -38,7 +40,7 @@ export function Tick({ tick, trail, recent, onPick, children }) {
                   high=${body[`most_${name}`] / 2} optimum=${body[`most_${name}`]} value=${body[name]} />
               <span class="num">${body[name]} / ${body[`most_${name}`]}</span></dd>
           `)}
-          ${["danger", "unknown", "fear", "curiosity"].map((name) => html`
+          ${["unknown", "fear", "curiosity"].map((name) => html`
             <dt>${t(name)}</dt><dd><meter min="0" max=${name === "curiosity" ? 2 : 1} value=${tick[name]} />
               <span class="num">${decimal(tick[name])}</span></dd>
           `)}
@@ -51,7 +53,6 @@ export function Tick({ tick, trail, recent, onPick, children }) {
         ]} />
         <p class="small muted">${parts(board.external)} ${parts(board.intrinsic)}</p>
         ${[...board.warnings, ...tick.warnings].map((text) => html`<p class="warning small">${text}</p>`)}
-        <${Plan} plan=${tick.plan} />
       </section>
       <section>${children}</section>
     </div>
@@ -94,12 +95,26 @@ function Grid({ view, legend, place, path }) {
 
 const kindOf = (name) => (TERRAIN.includes(name) ? name : name && name !== "plain" ? "thing" : "");
 
-const World = ({ side, trail, place: [row, column] }) => html`
-  <svg class="world" viewBox=${`0 0 ${side} ${side}`} role="img" aria-label=${t("The path in the world")}>
-    <polyline points=${trail.map(([r, c]) => `${c + 0.5},${r + 0.5}`).join(" ")} />
-    <circle cx=${column + 0.5} cy=${row + 0.5} r=${side / 60 + 0.3} />
-  </svg>
-`;
+/** The ground that the last ticks of the life saw, and the path; the camera follows the body. */
+function World({ tick: { place: [row, column], episode }, trail, recent }) {
+  const ground = new Map();
+  for (const { view, legend, place } of recent.filter((each) => each.episode === episode)) {
+    const half = (view.length - 1) / 2;
+    view.forEach((line, south) => [...line].forEach((symbol, east) => {
+      const [y, x, name] = [place[0] + south - half, place[1] + east - half, legend[symbol]];
+      if (name && name !== "unseen") ground.set(`${y}/${x}`, { y, x, name });
+    }));
+  }
+  return html`
+    <svg class="world" viewBox=${`${column - CAMERA} ${row - CAMERA} ${2 * CAMERA + 1} ${2 * CAMERA + 1}`}
+         role="img" aria-label=${t("The path in the world")}>
+      ${[...ground].map(([key, { y, x, name }]) => html`
+        <rect key=${key} x=${x} y=${y} width="1" height="1" class=${TERRAIN.includes(name) ? name : ""} />`)}
+      <polyline points=${trail.map(([r, c]) => `${c + 0.5},${r + 0.5}`).join(" ")} />
+      <circle cx=${column + 0.5} cy=${row + 0.5} r="0.5" />
+    </svg>
+  `;
+}
 
 const Plan = ({ plan }) => html`
   <dl class="plan">
@@ -122,7 +137,7 @@ const Steps = ({ steps }) => html`
   <table class="list compact">
     <thead><tr>
       <th>${t("Wanted")}</th><th>${t("Done")}</th><th></th>
-      ${["danger", "reward", ...CHANGED].map((name) => html`<th class="num">${t(name)}</th>`)}
+      ${["fear", "reward", ...CHANGED].map((name) => html`<th class="num">${t(name)}</th>`)}
       <th>${t("Why")}</th>
     </tr></thead>
     <tbody>
@@ -144,7 +159,7 @@ const Steps = ({ steps }) => html`
 const Recent = ({ recent, onPick }) => html`
   <table class="list compact">
     <thead><tr><th>${t("tick")}</th><th>${t("Objective")}</th><th class="num">${t("reward")}</th>
-      <th class="num">${t("loss")}</th><th class="num">${t("danger")}</th></tr></thead>
+      <th class="num">${t("loss")}</th><th class="num">${t("fear")}</th></tr></thead>
     <tbody>
       ${[...recent].reverse().slice(0, 14).map((each) => html`
         <tr key=${each.n} aria-current=${each === recent.at(-1) ? "true" : undefined}>
@@ -152,14 +167,14 @@ const Recent = ({ recent, onPick }) => html`
           <td class="clip">${each.plan.objective}</td>
           <td class="num">${decimal(each.scoreboard.total)}</td>
           <td class=${`num ${lossOf(each) ? "loss" : ""}`}>${lossOf(each) || ""}</td>
-          <td class="num">${each.alerts.length > 0 && "⚠ "}${decimal(dangerOf(each))}</td>
+          <td class="num">${each.alerts.length > 0 && "⚠ "}${decimal(fearOf(each))}</td>
         </tr>
       `)}
     </tbody>
   </table>
 `;
 
-const dangerOf = ({ danger, steps }) => Math.max(danger, ...steps.map((step) => step.danger));
+const fearOf = ({ steps }) => Math.max(0, ...steps.map((step) => step.danger));
 const lossOf = ({ steps }) => -steps.reduce((sum, { life }) => sum + Math.min(life, 0), 0);
 
 const Entries = ({ title, entries }) => entries.length > 0 && html`

@@ -1,24 +1,25 @@
-"""`acc-ace analyze`: the measures of a saved run, as a table, as JSON, or as a page with plots."""
+"""`acc-ace analyze`: the measures of a saved run, or of two side by side, as a table or JSON."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from acc_ace.cli.output import (
     Paragraphs,
-    create_private_file,
     json_line,
     named_values,
     printable,
     stderr_console,
     stdout_console,
 )
+from acc_ace.core.schemas.report import Money
 from acc_ace.errors import InputError
 from acc_ace.ext.survivor.analysis import analyse
-from acc_ace.ext.survivor.cli.run_page import MOST_TICKS, run_page
+from acc_ace.ext.survivor.chronicle import story
 from acc_ace.ext.survivor.snapshots import read_snapshots
 from acc_ace.ext.survivor.survival import LoopSnapshot, RunAnalysis
 
@@ -26,23 +27,26 @@ _SHOWN: Final = 12
 """Bad lines, causes and sections shown one by one."""
 
 
-def run_analyze(run: Path, *, as_json: bool = False, html: Path | None = None) -> None:
-    """Analyse a run file and print the measures; with `html`, write the page too.
+def run_analyze(run: Path, other: Path | None = None, *, as_json: bool = False) -> None:
+    """Analyse a run file and print the measures, or those of two with their differences.
 
     Bad lines are reported on stderr and left out. Raises StoreError for a file that cannot be
-    read, InputError for one of another version or without a tick, or a page that exists.
+    read, InputError for one of another version or without a tick.
     """
-    newest = deque[LoopSnapshot](maxlen=MOST_TICKS)
-    measured = analyse(_kept(_reported(run), newest))
-    if not measured.ticks:
-        raise InputError(f"{run} holds no tick of a survivor's run")
-    if html is not None:
-        with create_private_file(html, option="--html") as file:
-            file.write(run_page(measured, measures(measured), newest))
+    runs = [_analysed(path) for path in (run, other) if path is not None]
     if as_json:
-        print(json_line(measured.model_dump(mode="json")))
+        whole = [each.model_dump(mode="json") for each in runs]
+        differences = {row[0]: row[3] for row in compared(runs[0], runs[-1])}
+        print(json_line({"runs": whole, "differences": differences} if other else whole[0]))
     else:
-        stdout_console().print(analysis_view(measured))
+        stdout_console().print(comparison_view(*runs) if other else analysis_view(runs[0]))
+
+
+def _analysed(path: Path) -> RunAnalysis:
+    measured = analyse(_reported(path))
+    if not measured.ticks:
+        raise InputError(f"{path} holds no tick of a survivor's run")
+    return measured
 
 
 def _reported(run: Path) -> Iterator[LoopSnapshot]:
@@ -59,57 +63,85 @@ def _reported(run: Path) -> Iterator[LoopSnapshot]:
         stderr_console().print(f"! {bad[0]} lines left out in all", style="yellow")
 
 
-def _kept(ticks: Iterable[LoopSnapshot], newest: deque[LoopSnapshot]) -> Iterator[LoopSnapshot]:
-    for tick in ticks:
-        newest.append(tick)
-        yield tick
-
-
 def analysis_view(run: RunAnalysis) -> RenderableType:
-    """The measures as a table."""
-    return named_values((printable(name), Paragraphs((text, ""))) for name, text in measures(run))
+    """The learning curve and what became of each life, then the measures as a table."""
+    rows = ((printable(name), Paragraphs((text, ""))) for name, text in measures(run))
+    return Group(Paragraphs(*((line, "") for line in story(run.newest))), named_values(rows))
+
+
+Compared = tuple[str, float | None, float | None, float | None]
+"""A measure of two runs, and how much more the second has; None where nothing stands behind it."""
+
+
+def compared(first: RunAnalysis, second: RunAnalysis) -> Iterator[Compared]:
+    """Every number of two runs, those of causes among them."""
+    for name, value in first:
+        its = getattr(second, name)
+        if name in {"deaths", "harms"}:
+            for cause in dict.fromkeys((*value, *its)):
+                one, other = value.get(cause, 0), its.get(cause, 0)
+                yield f"{name}: {cause}", one, other, other - one
+        elif name != "seed" and isinstance(value, int | float | None):
+            yield name, value, its, None if value is None or its is None else its - value
+
+
+def comparison_view(first: RunAnalysis, second: RunAnalysis) -> RenderableType:
+    """The learning curves of two runs, then their measures side by side."""
+    table = Table.grid(padding=(0, 3, 0, 0))
+    table.add_row("", "first", "second", "difference", style="bold")
+    for name, one, other, difference in compared(first, second):
+        cells = (name.replace("_", " "), _cell(one), _cell(other), _cell(difference, "+"))
+        table.add_row(*map(Text, map(printable, cells)))
+    curves = (line for run in (first, second) for line in story(run.newest)[:1])
+    return Group(Paragraphs(*((line, "") for line in curves)), table)
+
+
+def _cell(value: float | None, sign: str = "") -> str:
+    return "-" if value is None else format(round(value, 3), f"{sign},")
 
 
 def measures(run: RunAnalysis) -> Iterator[tuple[str, str]]:
     """The measures by name, in words; '-' where nothing stands behind one."""
-    yield "run", f"{run.run}, seed {run.seed}, {run.model or 'no model named'}"
-    yield (
-        "survival",
-        (
-            f"{run.episodes:,} episodes, mean {_number(run.mean_ticks)} ticks "
-            f"({_number(run.mean_steps)} steps), best {run.best_ticks:,} ({run.best_steps:,})"
-        ),
-    )
-    yield "ended by", _counts(run.deaths)
-    yield "score", f"mean {_number(run.mean_score)}, best {_number(run.best_score)}"
-    yield "rewards a tick", _listed(f"{name} {value:+.3f}" for name, value in run.rewards.items())
-    yield (
-        "dangers",
-        (
-            f"{run.dangers_predicted:,} predicted, {_percent(run.dangers_avoided)} without damage; "
-            f"{run.damage_unpredicted:,} steps with damage that was not"
-        ),
-    )
-    yield "fear AUC", f"{_number(run.fear_auc, 3)} over {run.fear_windows:,} windows"
-    yield "exploration", f"{_number(run.cells_per_step, 3)} cells seen a step"
-    yield "information", f"{run.bits:.1f} bits, {_number(run.bits_per_step, 3)} a step"
-    yield "alert log", f"accuracy {_percent(run.alert_accuracy)}: {_counts(run.alerts)}"
-    yield "playbook", f"{_number(run.playbook_per_100_ticks)} changes in 100 ticks"
-    for section, outcomes in list(run.playbook.items())[:_SHOWN]:
-        yield f"  {section}", _counts(outcomes)
-    yield "meta notes", f"{run.meta_notes:,}"
-    yield (
-        "model calls",
-        (f"{_number(run.calls_per_tick, 2)} a tick, {_number(run.tokens_per_tick, 0)} tokens"),
-    )
+    values: dict[str, object] = {name: _NOTHING if value is None else value for name, value in run}
+    counts = {name: _counts(getattr(run, name)) for name in ("deaths", "harms", "alerts")}
+    rewards = _listed(f"{name} {value:+.3f}" for name, value in run.rewards.items())
+    cost = "unknown" if run.usd is None else Money(usd=run.usd)
+    values |= {**counts, "rewards": rewards, "usd": cost, "model": run.model or "no model named"}
+    for name, text in _ROWS.items():
+        yield name, text.format(**values)
+        if name == "playbook":
+            for section, outcomes in list(run.playbook.items())[:_SHOWN]:
+                yield f"  {section}", _counts(outcomes)
 
 
-def _number(value: float | None, digits: int = 1) -> str:
-    return "-" if value is None else f"{value:,.{digits}f}"
+class _Nothing:
+    """What a measure is that nothing stands behind."""
+
+    def __format__(self, spec: str) -> str:
+        return "-"
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{share:.0%}"
+_NOTHING: Final = _Nothing()
+_ROWS: Final = {
+    "run": "{run}, seed {seed}, {model}",
+    "survival": "{episodes:,} episodes, mean {mean_ticks:,.1f} ticks ({mean_steps:,.1f} steps), "
+    "best {best_ticks:,} ({best_steps:,})",
+    "ended by": "{deaths}",
+    "life lost to": "{harms}",
+    "score": "mean {mean_score:,.1f}, best {best_score:,.1f}",
+    "rewards a tick": "{rewards}",
+    "dangers": "{dangers_predicted:,} predicted, {dangers_avoided:.0%} without damage; "
+    "{damage_unpredicted:,} steps with damage that was not",
+    "fear AUC": "{fear_auc:.3f} over {fear_windows:,} windows",
+    "alert log": "{harms_foretold:.0%} of harms foretold; accuracy {alert_accuracy:.0%}: {alerts}",
+    "exploration": "{cells_per_step:.3f} cells seen a step",
+    "information": "{bits:,.1f} bits, {bits_per_step:.3f} a step",
+    "playbook": "{playbook_per_100_ticks:.1f} changes in 100 ticks",
+    "policy": "{moves_per_100_ticks:.1f} moves of the threshold in 100 ticks, "
+    "{meta_notes:,} meta notes, {subgoals_per_tick:.1f} subgoals a tick",
+    "model calls": "{calls_per_tick:.2f} a tick, {tokens_per_tick:,.0f} tokens; cost {usd}",
+}
+"""A row of the table each, over the fields of the analysis."""
 
 
 def _counts(counts: Mapping[str, int]) -> str:

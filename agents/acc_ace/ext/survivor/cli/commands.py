@@ -16,8 +16,8 @@ _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout."
 @app.command()
 def survive(
     *,
-    episodes: Annotated[int, typer.Option(min=1, help="Lives to live.")] = 1,
-    ticks: Annotated[int, typer.Option(min=1, help="Most ticks of a life.")] = 200,
+    episodes: Annotated[int, typer.Option(min=1, help="Lives to live.")] = 8,
+    ticks: Annotated[int, typer.Option(min=1, help="Most ticks of a life.")] = 1_000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")] = 0,
     model: Annotated[str | None, typer.Option(help="Model of every agent.")] = None,
     rule: Annotated[
@@ -79,13 +79,13 @@ def survive(
 @app.command()
 def analyze(
     run: Annotated[Path, typer.Argument(metavar="RUN.jsonl", help="A run that survive saved.")],
-    *,
-    html: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write a page with plots, too.")
+    other: Annotated[
+        Path | None, typer.Argument(metavar="OTHER.jsonl", help="Another to compare it with.")
     ] = None,
+    *,
     as_json: _Json = False,
 ) -> None:
     """Analyze a survivor's run: survival, fear, exploration, and what it learned."""
     from acc_ace.ext.survivor.cli.analyze import run_analyze  # noqa: PLC0415 — keeps --help quick
 
-    run_analyze(run, as_json=as_json, html=html)
+    run_analyze(run, other, as_json=as_json)

@@ -3,8 +3,9 @@
 import asyncio
 import json
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing, closing, nullcontext
+from functools import partial
 from pathlib import Path
 from threading import Event
 from types import FrameType
@@ -17,6 +18,7 @@ from acc_ace.cli.output import (
     ExitCode,
     create_private_file,
     json_line,
+    printable,
     stderr_console,
     stdout_console,
 )
@@ -27,10 +29,11 @@ from acc_ace.core.schemas.cost import PriceTable
 from acc_ace.core.schemas.report import Money, TokenUse
 from acc_ace.errors import ConfigError, InputError, StoreError
 from acc_ace.ext.survivor.analysis import RunMeasures
+from acc_ace.ext.survivor.chronicle import story
 from acc_ace.ext.survivor.cli.analyze import analysis_view
 from acc_ace.ext.survivor.cli.turn_view import TurnScreen
 from acc_ace.ext.survivor.core_thinker import thinker_settings
-from acc_ace.ext.survivor.loop import RULES, LoopOptions, Survivor
+from acc_ace.ext.survivor.loop import RULES, Listener, LoopOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import APP_NAME, runs_folder
 from acc_ace.ext.survivor.snapshots import SettingsPort, SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
@@ -105,7 +108,8 @@ def run_survive(
             left.callback(_finish, measures, saved, report, as_json=as_json)
             shown = left.enter_context(closing(_Saved(copy, people)))
             screen = left.enter_context(closing(TurnScreen(people)))
-            takers = [measures.add, saved.take, shown.take, *([] if quiet else [screen.show])]
+            views: tuple[Listener, ...] = (screen.show, partial(_tell, measures, people))
+            takers = [measures.add, saved.take, shown.take, *(() if quiet else views)]
             asyncio.run(_live(settings, run, max_cost, port=port, takers=takers, people=people))
     except KeyboardInterrupt:
         people.print("interrupted; the tick that was running is undone", style="yellow")
@@ -129,6 +133,13 @@ def _end_at_sigterm(left: ExitStack, terminated: Event) -> None:
     left.callback(signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, end))
 
 
+def _tell(measures: RunMeasures, people: Console, tick: LoopSnapshot) -> None:
+    """Say what became of a life that is over."""
+    if tick.over:
+        line = printable(story(measures.result().newest)[-1])
+        people.print(line, markup=False, soft_wrap=True)
+
+
 def _page(
     run: LoopOptions, ui: int | None, linger: float, people: Console
 ) -> AbstractContextManager[SettingsPort]:
@@ -146,7 +157,7 @@ async def _live(
     max_cost: float | None,
     *,
     port: SettingsPort,
-    takers: list[Callable[[LoopSnapshot], None]],
+    takers: list[Listener],
     people: Console,
 ) -> None:
     container = build_container(settings)

@@ -46,11 +46,6 @@ def turn_line(tick: LoopSnapshot) -> str:
     )
 
 
-def legend_of(tick: LoopSnapshot) -> str:
-    """What the symbols of the map mean."""
-    return ", ".join(f"{symbol} {name}" for symbol, name in tick.legend.items())
-
-
 def words_of(tick: LoopSnapshot) -> list[tuple[str, str]]:
     """The plan, its steps, and what came of them, by name; what there is none of is left out."""
     light = "night" if tick.is_night else "day"
@@ -61,7 +56,7 @@ def words_of(tick: LoopSnapshot) -> list[tuple[str, str]]:
         ("thought", tick.plan.reflection),
         ("alerts", "; ".join(alert.text for alert in tick.alerts)),
         ("playbook", "; ".join(f"{one.type} {one.outcome}" for one in tick.playbook)),
-        ("danger", f"{tick.danger:.2f}, threshold {tick.threshold:.2f}, {times}"),
+        ("fear", f"{tick.fear:.2f}, threshold {tick.threshold:.2f}, {times}"),
     ]
     return [(name, text) for name, text in told if text]
 
@@ -73,7 +68,8 @@ def turn_view(tick: LoopSnapshot) -> RenderableType:
         Paragraphs(*((row, "") for row in tick.view)),
         Paragraphs(*((f"{name}: {text}", "") for name, text in words_of(tick))),
     )
-    return Group(Paragraphs((turn_line(tick), "bold")), grid, Paragraphs((legend_of(tick), "dim")))
+    legend = ", ".join(f"{symbol} {name}" for symbol, name in tick.legend.items())
+    return Group(Paragraphs((turn_line(tick), "bold")), grid, Paragraphs((legend, "dim")))
 
 
 def _steps(steps: Iterable[StepRecord]) -> str:

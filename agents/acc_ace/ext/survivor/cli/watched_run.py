@@ -15,7 +15,6 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.errors import StoreError
 from acc_ace.ext.survivor.snapshots import SettingsPort
-from acc_ace.ext.survivor.survival import LoopSettings
 from acc_ace.server import process
 from acc_ace.server.app import create_app
 
@@ -27,11 +26,6 @@ class WatchedRun(SettingsPort):
         """`url` is the server's."""
         super().__init__()
         self.run, self.url = run, url
-
-    @property
-    def settings(self) -> LoopSettings:
-        """The settings in force."""
-        return self.take()
 
 
 @contextmanager
