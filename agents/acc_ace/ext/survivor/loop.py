@@ -251,8 +251,9 @@ class _Life:
         self._reflection = acted.plan.reflection
         snapshot = self._snapshot(record, acted, settings)
         playbook = record.lessons
-        lack = self.episode.memory.lack
-        lessons = await self._learning.after_tick(snapshot, record.state, playbook, lack)
+        lessons = await self._learning.after_tick(
+            snapshot, record.state, playbook, first=tick.first, lack=self.episode.memory.lack
+        )
         if acted.flag == "failed":
             await self.rebuild()
         version = await self._learning.version()
@@ -331,7 +332,7 @@ class _Tick:
         logs = log_lines(record.qualification.qualified)
         episode.open_tick(beliefs_of(playbook.bullets, f"{logs}\n{x_t.text}"), self.settings)
         sentinel = SafetySentinel(state.pins, self.container.local_now(), episode.beliefs)
-        plan = await self._plan(sentinel)
+        self.first = plan = await self._plan(sentinel)
         episode.set_threshold(moved_threshold(episode.threshold, plan))
         engine = ExecutionEngine(episode, sentinel)
         self.acted = await engine.act(plan, lambda why: self._plan(sentinel, why))
