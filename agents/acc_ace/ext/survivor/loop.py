@@ -13,7 +13,6 @@ from typing import Final, Self
 
 from acc_ace.adk.structured_agent import Models
 from acc_ace.adk.student_models import StudentModels, Students
-from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
@@ -97,27 +96,6 @@ class LoopOptions:
     def key(self, episode: int) -> SessionKey:
         """The session of an episode."""
         return SessionKey(APP, self.run, f"{self.run}-{episode}")
-
-
-async def run_episodes(
-    settings: Settings,
-    options: LoopOptions,
-    *,
-    models: Models | None = None,
-    port: SettingsPort | None = None,
-    listeners: Sequence[Listener] = (),
-) -> AsyncGenerator[LoopSnapshot, None]:
-    """`Survivor.run` over stores of its own. Raises ConfigError too."""
-    # The stores are imported when they are opened: a loop over a container needs none of them.
-    from acc_ace.bootstrap import build_container  # noqa: PLC0415
-
-    container = build_container(settings)
-    try:
-        survivor = Survivor(container, options, models=models, port=port, listeners=listeners)
-        async for snapshot in survivor.run():
-            yield snapshot
-    finally:
-        await container.close()
 
 
 class Survivor:
