@@ -58,8 +58,8 @@ async def learning(container: Container) -> AsyncIterator[SurpriseLearning]:
 
 async def learn(learning: SurpriseLearning, snapshot: LoopSnapshot, **more: Any) -> Lessons:
     playbook = await known(learning.container)
-    usual = {"first": snapshot.plan, "lack": "thirst"}
-    return await learning.after_tick(snapshot, STATE, playbook, **usual | more)
+    usual: dict[str, Any] = {"first": snapshot.plan, "lack": "thirst", **more}
+    return await learning.after_tick(snapshot, STATE, playbook, **usual)
 
 
 async def known(container: Container) -> Playbook:
