@@ -20,8 +20,9 @@ from statistics import mean
 from typing import Final, NamedTuple, TypeVar
 
 from acc_ace.config import Settings
-from acc_ace.ext.survivor.loop import LoopOptions, run_episodes
+from acc_ace.ext.survivor.loop import LoopOptions
 from acc_ace.ext.survivor.world_rules import Sizes
+from bench.survivor_lives import run_episodes
 from bench.survivor_world import survivor_life
 
 TRAINED: Final = (0, 1, 3, 5, 10)

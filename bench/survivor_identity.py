@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Final
 
 from acc_ace.config import Settings
-from acc_ace.ext.survivor.loop import LoopOptions, run_episodes
+from acc_ace.ext.survivor.loop import LoopOptions
+from bench.survivor_lives import run_episodes
 
 CLOCK: Final = {"at", "seconds"}
 

@@ -58,9 +58,8 @@ async def learning(container: Container) -> AsyncIterator[SurpriseLearning]:
 
 async def learn(learning: SurpriseLearning, snapshot: LoopSnapshot, **more: Any) -> Lessons:
     playbook = await known(learning.container)
-    return await learning.after_tick(
-        snapshot, more.get("state", STATE), playbook, more.get("lack", "thirst")
-    )
+    usual: dict[str, Any] = {"first": snapshot.plan, "lack": "thirst", **more}
+    return await learning.after_tick(snapshot, STATE, playbook, **usual)
 
 
 async def known(container: Container) -> Playbook:
@@ -210,6 +209,18 @@ async def test_a_season_in_which_it_is_otherwise_is_added_to_a_bullet_and_judged
     await learn(learning, tick(drink, bullets=("b-00001",)))
     disc, _ = (await known(container)).bullets
     assert (disc.content, disc.harmful) == ("Eat discs; drink discs in season 1.", 1)
+
+
+async def test_a_damage_is_held_against_the_plan_that_led_to_it(
+    learning: SurpriseLearning,
+) -> None:
+    steps = [made("use cone", life=-8, cause="cone"), made("use disc", food=20, cause="disc")]
+    tried = Plan(objective="try the cone", actions=())
+    lessons = await learn(learning, tick(*steps), first=tried)
+    assert [each.rationale.partition("Expected: ")[2][:13] for each in lessons.changes] == [
+        "try the cone,",
+        "find food, ri",
+    ]
 
 
 async def test_an_aborted_plan_and_a_life_that_goes_on_judge_no_bullet(

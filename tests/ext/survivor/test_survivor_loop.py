@@ -17,13 +17,14 @@ from pydantic import PrivateAttr
 from acc_ace import Container, build_container
 from acc_ace.errors import InputError, ModelUnavailable, StoreError
 from acc_ace.ext.embedded.prompt_context import Call
-from acc_ace.ext.survivor.loop import LoopOptions, Survivor, run_episodes
+from acc_ace.ext.survivor.loop import LoopOptions, Survivor
 from acc_ace.ext.survivor.memory_manager import meta_note
 from acc_ace.ext.survivor.policy_model import PolicyLlm
 from acc_ace.ext.survivor.snapshots import SettingsPort
 from acc_ace.ext.survivor.survival import Action, LoopSnapshot, Plan
 from acc_ace.ext.survivor.world import Observation, World
 from acc_ace.ext.survivor.world_rules import Sizes, WorldRules
+from bench.survivor_lives import run_episodes
 from config import Settings
 from schemas.artifact import RecallQuery
 from schemas.base import PlaybookScope

@@ -13,7 +13,6 @@ from typing import Final, Self
 
 from acc_ace.adk.structured_agent import Models
 from acc_ace.adk.student_models import StudentModels, Students
-from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.controller import AccController
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
@@ -103,27 +102,6 @@ class LoopOptions:
     def key(self, episode: int) -> SessionKey:
         """The session of an episode."""
         return SessionKey(APP, self.run, f"{self.run}-{episode}")
-
-
-async def run_episodes(
-    settings: Settings,
-    options: LoopOptions,
-    *,
-    models: Models | None = None,
-    port: SettingsPort | None = None,
-    listeners: Sequence[Listener] = (),
-) -> AsyncGenerator[LoopSnapshot, None]:
-    """`Survivor.run` over stores of its own. Raises ConfigError too."""
-    # The stores are imported when they are opened: a loop over a container needs none of them.
-    from acc_ace.bootstrap import build_container  # noqa: PLC0415
-
-    container = build_container(settings)
-    try:
-        survivor = Survivor(container, options, models=models, port=port, listeners=listeners)
-        async for snapshot in survivor.run():
-            yield snapshot
-    finally:
-        await container.close()
 
 
 class Survivor:
@@ -256,8 +234,9 @@ class _Life:
         self._reflection = acted.plan.reflection
         snapshot = self._snapshot(record, acted, settings)
         playbook = record.lessons
-        lack = self.episode.memory.lack
-        lessons = await self._learning.after_tick(snapshot, record.state, playbook, lack)
+        lessons = await self._learning.after_tick(
+            snapshot, record.state, playbook, first=tick.first, lack=self.episode.memory.lack
+        )
         if acted.flag == "failed":
             await self.rebuild()
         version = await self._learning.version()
@@ -343,7 +322,7 @@ class _Tick:
         season, experience = episode.outlook.season, f"{logs}\n{x_t.text}"
         episode.open_tick(beliefs_of(playbook.bullets, experience, season), self.settings)
         sentinel = SafetySentinel(state.pins, self.container.local_now(), episode.beliefs)
-        plan = await self._plan(sentinel)
+        self.first = plan = await self._plan(sentinel)
         episode.set_threshold(moved_threshold(episode.threshold, plan))
         engine = ExecutionEngine(episode, sentinel)
         self.acted = await engine.act(plan, lambda why: self._plan(sentinel, why))

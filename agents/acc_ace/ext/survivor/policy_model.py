@@ -98,7 +98,6 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     )
     relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
     shown, care = dict(felt(report)), care_of(logs)
-    light = "by night" if outlook.is_night else "by day"
     ignored = dict[str, Belief]()
     if _lowest(outlook) > care.patience:
         ignored = dict.fromkeys(KINDS, Belief("harmless"))
@@ -108,7 +107,11 @@ def decide(inputs: Mapping[str, object]) -> Plan:
         planned,
         reflection=_reflection(report, shown, care.resolve),
         alert_updates=tuple(
-            AlertUpdate(cause=name, condition=light, avoidance=_LESSONS[stance].format(name))
+            AlertUpdate(
+                cause=name,
+                condition="by night" if outlook.is_night else "by day",
+                avoidance=_LESSONS[stance].format(name),
+            )
             for name, stance in shown.items()
             if stance in (Nature.DANGER, "hunter")
         ),
@@ -167,15 +170,10 @@ def _threshold_change(outlook: Outlook, wanted: float) -> float | None:
 
 
 def _reflection(report: str, shown: Mapping[str, Stance], resolve: str) -> str:
-    """What the last tick brought and showed and what failed; at first what is resolved."""
-    lines = dict(line.partition(": ")[::2] for line in report.splitlines())
-    brought = next(iter(lines.values()), "").partition(":")[0]
-    texts = (
-        f"It brought {brought}." if brought.startswith("reward") else resolve,
-        *(f"{name}: {stance}." for name, stance in shown.items()),
-        "" if lines.get("failures", "none") == "none" else "A step failed.",
-    )
-    return " ".join(filter(None, texts))
+    """What the last tick brought and showed; at first what is resolved."""
+    brought = report.partition("\n")[0].partition(": reward ")[2].partition(":")[0]
+    begun = f"It brought {brought}." if brought else resolve
+    return " ".join([begun, *(f"{name}: {stance}." for name, stance in shown.items())]).strip()
 
 
 def _subgoals(steps: Sequence[str]) -> Iterator[str]:
@@ -183,7 +181,8 @@ def _subgoals(steps: Sequence[str]) -> Iterator[str]:
     for act, run in groupby(steps, key=lambda step: step.partition(" ")[0]):
         same = list(run)
         south, east = (sum(ways) for ways in zip(*map(target_of, same), strict=True))
-        yield f"go {bearing((south, east))}" if act == "move" else f"{same[0]} ×{len(same)}"
+        times = f" ×{len(same)}" * (len(same) > 1)
+        yield f"go {bearing((south, east))}" if act == "move" else f"{same[0]}{times}"
 
 
 def _expected_reward(outlook: Outlook, planned: PlannedSteps) -> float:

@@ -23,7 +23,7 @@ from acc_ace.errors import ConflictError
 from acc_ace.ext.survivor.fear import effect_of
 from acc_ace.ext.survivor.policy_model import felt, stances
 from acc_ace.ext.survivor.snapshots import body_in_words
-from acc_ace.ext.survivor.survival import LoopSnapshot, PlaybookChange, StepRecord
+from acc_ace.ext.survivor.survival import LoopSnapshot, Plan, PlaybookChange, StepRecord
 from acc_ace.ext.survivor.world_rules import GAINS, Nature, used_in
 from acc_ace.turn.learning_step import Roles, TurnOutcome, curation_context, learn
 
@@ -75,25 +75,36 @@ class SurpriseLearning:
         self._met = Counter(each.sort for steps, lack in lived for each in surprises(steps, lack))
 
     async def after_tick(
-        self, snapshot: LoopSnapshot, state: CommittedState, playbook: Playbook, lack: str
+        self,
+        snapshot: LoopSnapshot,
+        state: CommittedState,
+        playbook: Playbook,
+        *,
+        first: Plan,
+        lack: str,
     ) -> Lessons:
-        """Learn from a committed tick; `playbook` is the one that its plan was shown.
+        """Learn from a committed tick; `playbook` is the one that its plans were shown.
 
+        `first` is the plan that held until the tick was planned again, which a damage leads to.
         `lack` is thirst or hunger, whichever took life last. Raises StoreError.
         """
         if self.container.settings.learning == "off":
             return Lessons()
-        used = [bullet for bullet in playbook.bullets if bullet.id in snapshot.plan.bullet_ids]
-        lessons = []
+        told, plan, total = list[tuple[Surprise, Plan]](), first, Lessons()
         for surprise in surprises(snapshot.steps, lack):
             self._met[surprise.sort] += 1
             is_told_at_the_end = snapshot.over and surprise.about == snapshot.died_of
             if self._is_asked(surprise) and not is_told_at_the_end:
-                lessons.append(surprise)
-        total = Lessons()
-        for surprise in (*lessons, *([_end(snapshot)] if snapshot.over else [])):
+                told.append((surprise, plan))
+            if surprise.kind == "damage" and surprise.about != lack:
+                plan = snapshot.plan
+        if snapshot.over:
+            told.append((_end(snapshot), snapshot.plan))
+        for surprise, plan in told:
+            used = [bullet for bullet in playbook.bullets if bullet.id in plan.bullet_ids]
             own = [bullet for bullet in used if surprise.about in bullet.content.casefold()]
-            total = _plus(total, await self._learn(snapshot, state, surprise, own))
+            planned = snapshot.model_copy(update={"plan": plan})
+            total = _plus(total, await self._learn(planned, state, surprise, own))
         return total
 
     def _is_asked(self, surprise: Surprise) -> bool:
