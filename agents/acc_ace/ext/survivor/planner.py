@@ -123,7 +123,7 @@ class _Moment:
         )
         self.is_threatened = not outlook.is_safe and self.ways.peril((0, 0)) <= NEAR
         self.safe = self._safe()
-        self._sources: dict[Nature | None, list[_Source]] = {}
+        self._sources: dict[Stance | None, list[_Source]] = {}
 
     def _safe(self) -> Cell | None:
         """The nearest safe cell that is known."""
@@ -133,11 +133,11 @@ class _Moment:
         seen = [cell for cell, code in outlook.terrain.items() if code == "safe" and cell in ways]
         return min(seen, key=lambda cell: (ways[cell].cost, cell), default=outlook.safe)
 
-    def nature(self, kind: str) -> Nature | str | None:
+    def nature(self, kind: str) -> Stance | None:
         """What a kind is believed to be."""
         return self._natures.get(kind)
 
-    def sources(self, nature: Nature | None) -> list[_Source]:
+    def sources(self, nature: Stance | None) -> list[_Source]:
         """Known things of a nature, the nearest first; None asks for the unknown."""
         if nature not in self._sources:
             known = [(kind, cell) for cell, kind in self.outlook.things.items()]
