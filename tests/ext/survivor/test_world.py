@@ -278,6 +278,21 @@ def test_in_each_season_but_the_first_some_kinds_have_traded_their_natures() -> 
             assert sorted(natures.values()) == sorted(rules.natures.values())
 
 
+def test_a_thing_acts_by_the_season_that_was_observed_before_the_step() -> None:
+    rules, checked = WorldRules.drawn(0), 0
+    for seed in range(4):
+        world = World(rules, Sizes(life=ENDLESS, creatures=0, season=2, places=16))
+        season = int(world.reset(seed=seed)[0]["season"])
+        for observation, *_, info in walked(world, 150, seed):
+            if (touch := info["touch"]) and any(touch[1:]):
+                gained = (touch.food > 0, touch.water > 0, touch.life > 0, touch.life < 0)
+                felt = (Nature.FOOD, Nature.WATER, Nature.REMEDY, Nature.DANGER)[gained.index(True)]
+                assert felt is rules.natures_in(season)[touch.kind]
+                checked += season != int(observation["season"])
+            season = int(observation["season"])
+    assert checked > 2
+
+
 @pytest.mark.parametrize("is_foe", [False, True], ids=["friend", "foe"])
 def test_the_stranger_lives_by_what_is_good_and_hunts_only_as_a_foe(is_foe: bool) -> None:
     watched, bitten = Counter[tuple[str, bool]](), 0

@@ -115,7 +115,7 @@ class _Creature:
 
     def _forage(self, world: "World") -> bool:
         """Go for the nearest thing that does good, and use it; False where none is near."""
-        natures = world.rules.natures_in(world._season)
+        natures = world._natures
         good = [KINDS.index(kind) + 1 for kind in KINDS if natures[kind] is not Nature.DANGER]
         rows, columns = np.nonzero(np.isin(world._things, good))
         cells = zip(rows.tolist(), columns.tolist(), strict=True)
@@ -194,6 +194,8 @@ class World(gymnasium.Env[Observation, np.int64]):
         if not self.action_space.contains(action):
             raise InputError(f"an action is a number from 0 to {len(ACTIONS) - 1}, not {action!r}")
         name, before = ACTIONS[int(action)], self._body[0]
+        # Things act by the season that was observed, also in its last step.
+        self._natures = self.rules.natures_in(self._season)
         self._step += 1
         self._watched = None
         touch = self._use() if name == "use" else None
@@ -256,7 +258,7 @@ class World(gymnasium.Env[Observation, np.int64]):
             Nature.WATER: (0, 0, size.drink),
             Nature.REMEDY: (size.cure, 0, 0),
             Nature.DANGER: (-size.harm, 0, 0),
-        }[self.rules.natures_in(self._season)[kind]]
+        }[self._natures[kind]]
         return Touch(kind, *change)
 
     def _tire(self, moved: bool) -> None:
