@@ -29,6 +29,7 @@ from acc_ace.model_settings import (
     GuardMode,
     GuardModelSettings,
     NamedSettings,
+    PlaygroundSettings,
     Role,
     ToolForm,
 )
@@ -97,6 +98,7 @@ class Settings(NamedSettings):
     background: BackgroundLimits = BackgroundLimits()
     embedder: EmbedderSettings = EmbedderSettings()
     claude_cli: ClaudeCliSettings = ClaudeCliSettings()
+    playground: PlaygroundSettings = PlaygroundSettings()
 
     data_dir: Path = Field(
         default=Path(".acc_ace"),
@@ -421,10 +423,7 @@ def load_settings() -> Settings:
 
 
 def disable_unexported_telemetry() -> None:
-    """Switch OpenTelemetry off unless an OTLP endpoint is set.
-
-    ADK's web UI otherwise keeps every span and model request of the process in memory.
-    """
+    """Switch OpenTelemetry off without an OTLP endpoint: ADK's web UI keeps all spans in memory."""
     if not any(name.startswith(_OTLP) for name in os.environ):
         os.environ.setdefault("OTEL_SDK_DISABLED", "true")
 

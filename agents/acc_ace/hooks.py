@@ -63,7 +63,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "lab": "commands",
     "background": "learning commands",
     "playbook_files": "files routers",
-    "sandbox": "models",
+    "sandbox": "models commands",
 }
 """The hooks of each extension, one line an extension."""
 

@@ -241,3 +241,18 @@ class ClaudeCliSettings(BaseModel):
         description="US dollars that all calls of a process may cost; then calls are refused. A "
         "call that reports no cost counts as CALL_USD.",
     )
+
+
+class PlaygroundSettings(BaseModel):
+    """The sandbox of `acc-ace playground`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    command: str = Field(
+        default="",
+        description="bubblewrap's executable, in which scripts of the survivor are run, such as "
+        "'bwrap' or its path; '' = off. It is tried out before a script is run.",
+    )
+    seconds: float = Field(
+        default=10.0, gt=0, le=600, description="Seconds after which a script is killed."
+    )

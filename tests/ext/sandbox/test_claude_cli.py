@@ -228,7 +228,7 @@ async def test_an_error_that_it_reports_is_passed_on_with_what_it_cost(
         async for _ in model.generate_content_async(asked()):
             pass
     assert getattr(raised.value, "spent", {}) == {
-        **{"in": 20, "out": 7, "thinking": 0, "cached": 0, "calls": 1, "failed": 1},
+        **{"in": 123, "out": 7, "thinking": 0, "cached": 100, "calls": 1, "failed": 1},
         "estimated": False,
         "billed": 12_300_000,
     }

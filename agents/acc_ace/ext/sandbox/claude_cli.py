@@ -20,7 +20,7 @@ from google.genai import types
 from pydantic import BaseModel, Field, ValidationError
 
 from acc_ace.config import inherited, settings
-from acc_ace.core.schemas.report import NANO
+from acc_ace.core.schemas.report import NANO, TokenUse
 from acc_ace.errors import (
     ConfigError,
     ModelError,
@@ -37,9 +37,9 @@ from acc_ace.ext.openai_compatible.written_tools import (
     read_written,
     with_written_tools,
 )
-from acc_ace.ext.sandbox.bounded_process import Bounds, Exit, Job, run_job
+from acc_ace.ext.sandbox.bounded_process import Exit, Job, run_job
 from acc_ace.model_settings import ClaudeCliSettings
-from acc_ace.models.reply_bounds import BILLED_KEY
+from acc_ace.models.reply_bounds import BILLED_KEY, use_of
 
 PREFIX: Final = "claude-cli/"
 SETTING: Final = "ACC_ACE_CLAUDE_CLI__"
@@ -61,12 +61,7 @@ FLAGS: Final = (
 )
 """One reply as JSON, with nothing that acts, and nothing of the person's own set-up."""
 
-_INSTRUCTION: Final = (
-    "You are the language model behind a program. The input is one JSON object: `messages`, oldest "
-    "first, of which those of the role `system` bind you, and `schema`. Reply to the last message. "
-    "If `schema` is not null, your whole reply is one JSON object of that schema, without a code "
-    "fence or any other word."
-)
+_INSTRUCTION: Final = Path(__file__).parent / "prompts" / "bridge.md"
 
 _BUSY: Final = ("408", "429", "500", "502", "503", "504", "529", "overloaded")
 """In an error of the API that a retry may mend."""
@@ -83,10 +78,8 @@ class Purse:
         with self._lock:
             usd = min(limits.call_usd, limits.total_usd - self.spent_usd)
             if usd <= 0:
-                raise SpendingCeilingError(
-                    f"{limits.command} has spent ${self.spent_usd:.2f} in this process; "
-                    f"{SETTING}TOTAL_USD is {limits.total_usd:g}: raise it, or start again"
-                )
+                spent = f"{limits.command} has spent ${self.spent_usd:.2f} in this process"
+                raise SpendingCeilingError(f"{spent}; {SETTING}TOTAL_USD is {limits.total_usd:g}")
             self.spent_usd += usd
             return usd
 
@@ -118,11 +111,6 @@ class _CliReply(BaseModel):
     total_cost_usd: float | None = Field(default=None, ge=0, le=1_000_000, allow_inf_nan=False)
     usage: _CliUsage = _CliUsage()
 
-    @property
-    def billed(self) -> int:
-        """Billionths of a dollar."""
-        return round((self.total_cost_usd or 0.0) * NANO)
-
 
 class ClaudeCliLlm(BaseLlm):
     """One call of the CLI is one try: retries are ResilientLlm's.
@@ -146,10 +134,7 @@ class ClaudeCliLlm(BaseLlm):
         """Answer a request with one whole response; see the class for errors."""
         limits = self.options or settings().claude_cli
         if not limits.command:
-            raise ConfigError(
-                f"model {self.model} needs the Claude Code CLI, which is off: set "
-                f"{SETTING}COMMAND=claude, or choose another model"
-            )
+            raise ConfigError(f"model {self.model} is off: set {SETTING}COMMAND=claude, or another")
         text, functions = _told(llm_request, self.model)
         reply = await self._called(limits, text, llm_request.config.max_output_tokens)
         yield _response(self.model, reply, functions)
@@ -159,15 +144,16 @@ class ClaudeCliLlm(BaseLlm):
     ) -> _CliReply:
         """One paid call; without a word of its cost it has cost all that it might."""
         purse = process_purse()
-        allowance = cost = purse.take(limits)
+        allowance = purse.take(limits)
         try:
-            reply = self._read(await self._ended(limits, text, allowance, most_tokens), limits)
-            cost = allowance if reply.total_cost_usd is None else reply.total_cost_usd
-        except ConfigError:
-            cost = 0.0  # It was not started.
-            raise
-        finally:
-            purse.settle(allowance, cost)
+            end = await self._ended(limits, text, allowance, most_tokens)
+        except OSError as error:
+            purse.settle(allowance, 0.0)
+            fault = f"{limits.command!r} cannot be run ({error.strerror})"
+            raise ConfigError(f"{fault}: install it, or correct {SETTING}COMMAND") from error
+        reply = self._read(end, limits)
+        if reply.total_cost_usd is not None:
+            purse.settle(allowance, reply.total_cost_usd)
         if reply.is_error or reply.subtype.startswith("error"):
             raise _reported(self._who(limits), reply)
         return reply
@@ -175,21 +161,14 @@ class ClaudeCliLlm(BaseLlm):
     async def _ended(
         self, limits: ClaudeCliSettings, text: bytes, usd: float, most_tokens: int | None
     ) -> Exit:
-        model = self.model.removeprefix(PREFIX)
-        budget = ("--max-budget-usd", f"{usd:.6f}")
-        command = (limits.command, *FLAGS, "--model", model, *budget)
-        env = inherited(*ENVIRONMENT)
-        if most_tokens:
-            env["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] = str(most_tokens)
+        own = ("--model", self.model.removeprefix(PREFIX), "--max-budget-usd", f"{usd:.6f}")
+        command = (limits.command, *FLAGS, *own, "--system-prompt", _INSTRUCTION.read_text("utf-8"))
+        most = {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(most_tokens)} if most_tokens else {}
         with TemporaryDirectory(prefix="acc_ace-claude-") as empty:
-            job = Job((*command, "--system-prompt", _INSTRUCTION), text, env, Path(empty))
-            try:
-                return await run_job(job, Bounds(limits.timeout_s, MOST_BYTES))
-            except OSError as error:
-                raise ConfigError(
-                    f"{limits.command!r} cannot be run ({error.strerror}): install the Claude Code "
-                    f"CLI, or correct {SETTING}COMMAND"
-                ) from error
+            env = inherited(*ENVIRONMENT) | most
+            return await run_job(
+                Job(command, limits.timeout_s, MOST_BYTES, stdin=text, env=env, cwd=Path(empty))
+            )
 
     def _read(self, end: Exit, limits: ClaudeCliSettings) -> _CliReply:
         """What it printed; raises ModelError where that is not its JSON."""
@@ -201,14 +180,12 @@ class ClaudeCliLlm(BaseLlm):
         if end.killed_for == "bytes":
             raise ModelOutputError(f"{who} printed more than {MOST_BYTES:,} bytes and was killed")
         try:
-            reply = _CliReply.model_validate_json(end.stdout)
+            return _CliReply.model_validate_json(end.stdout)
         except ValidationError as error:
-            if end.code:
-                text = f"{who} ended with exit code {end.code}: {end.complaint or 'no word'}"
-                raise ModelRefused(text) from error
-            text = f"{who} printed no JSON of its own ({first_problem(error)}): {end.complaint}"
-            raise ModelOutputError(text) from error
-        return reply
+            rot = f"printed no JSON of its own ({first_problem(error)})"
+            how = f"ended with exit code {end.code}" if end.code else rot
+            kind = ModelRefused if end.code else ModelOutputError
+            raise kind(f"{who} {how}: {end.complaint or 'no word'}") from error
 
     def _who(self, limits: ClaudeCliSettings) -> str:
         return f"model {self.model}: {limits.command!r} ({SETTING}COMMAND)"
@@ -222,8 +199,8 @@ def _told(llm_request: LlmRequest, model: str) -> tuple[bytes, list[dict[str, An
         body, schema = with_written_tools(body, schema)
     elif has_results(body):
         body = {**body, "messages": in_words(body["messages"], calls=False)}
-    request = {"messages": body["messages"], "schema": schema}
-    return json_of(request).encode("utf-8", "replace"), functions
+    text = json_of({"messages": body["messages"], "schema": schema})
+    return text.encode("utf-8", "replace"), functions
 
 
 def _response(model: str, reply: _CliReply, functions: list[dict[str, Any]]) -> LlmResponse:
@@ -236,7 +213,7 @@ def _response(model: str, reply: _CliReply, functions: list[dict[str, Any]]) -> 
         content=types.ModelContent(text),
         finish_reason=types.FinishReason.STOP,
         model_version=model,
-        custom_metadata={BILLED_KEY: reply.billed},
+        custom_metadata={BILLED_KEY: round((reply.total_cost_usd or 0.0) * NANO)},
         usage_metadata=types.GenerateContentResponseUsageMetadata(
             prompt_token_count=prompt,
             cached_content_token_count=usage.cache_read_input_tokens,
@@ -252,14 +229,6 @@ def _reported(who: str, reply: _CliReply) -> ModelError:
     text = " ".join(reply.result.split())[:300] or reply.subtype
     hint = f"; {SETTING}CALL_USD bounds a call" if "budget" in reply.subtype else ""
     is_busy = any(word in text.casefold() for word in _BUSY)
-    kind = ModelUnavailable if is_busy else ModelRefused
-    error = kind(f"{who} reported: {text}{hint}")
-    usage = reply.usage
-    error.spent = {
-        "calls": 1,
-        "failed": 1,
-        "input": usage.input_tokens,
-        "output": usage.output_tokens,
-        "billed": reply.billed,
-    }
+    error = (ModelUnavailable if is_busy else ModelRefused)(f"{who} reported: {text}{hint}")
+    error.spent = (use_of(_response("", reply, [])) + TokenUse(failed=1)).model_dump()
     return error

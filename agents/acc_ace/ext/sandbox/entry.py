@@ -1,5 +1,9 @@
-"""What the sandbox offers: the Claude Code CLI as a model. Off unless a setting names it."""
+"""What the sandbox offers: the Claude Code CLI as a model, and a playground. Both are off at first.
 
+Each is imported when it is asked for.
+"""
+
+from collections.abc import Sequence
 from typing import Final
 
 from google.adk.models import BaseLlm
@@ -8,9 +12,9 @@ from acc_ace.config import Settings
 
 
 class SandboxEntry:
-    """The hook `models`."""
+    """The hooks `models` and `commands`."""
 
-    builds_on = ("openai_compatible",)
+    builds_on = ("openai_compatible", "survivor", "guard")
 
     def build(self, name: str, settings: Settings | None = None) -> BaseLlm | None:
         """The bridge, if the name is of its models; it starts nothing."""
@@ -23,6 +27,10 @@ class SandboxEntry:
     def says_label(self, answer: str) -> bool:
         """Its answers have no label."""
         return False
+
+    def commands(self, group: str) -> Sequence[str]:
+        """`playground`."""
+        return ("acc_ace.ext.sandbox.commands",) if group == "" else ()
 
 
 ENTRY: Final = SandboxEntry()
