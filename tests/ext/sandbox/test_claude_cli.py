@@ -24,13 +24,19 @@ from acc_ace.errors import (
     ModelUnavailable,
     SpendingCeilingError,
 )
-from acc_ace.ext.sandbox.claude_cli import ENVIRONMENT, ClaudeCliLlm
+from acc_ace.ext.sandbox.claude_cli import ENVIRONMENT, ClaudeCliLlm, process_purse
 from acc_ace.model_settings import ClaudeCliSettings
 from config import AgentSettings, Settings
 from tests.e2e.test_cli import CommandLine
 from tests.ext.sandbox.fake_claude import FORKS, OBEYS, fake_claude, noted, result
 
 MODEL = "claude-cli/sonnet"
+
+
+@pytest.fixture(autouse=True)
+def full_purse() -> None:
+    """Each test begins with one."""
+    process_purse.cache_clear()
 
 
 def asked(text: str = "hello", **config: Any) -> LlmRequest:

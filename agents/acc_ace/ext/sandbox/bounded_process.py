@@ -104,7 +104,8 @@ def run(job: Job, cancel: Event) -> Exit:
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    return Exit(process.returncode, *map(bytes, output.values()), killed_for)
+    stdout, stderr = map(bytes, output.values())
+    return Exit(process.returncode, stdout, stderr, killed_for)
 
 
 def _watch(

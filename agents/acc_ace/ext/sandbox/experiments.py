@@ -17,10 +17,10 @@ from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.prompt import Lines, load_prompt
 from acc_ace.errors import InputError
 from acc_ace.ext.sandbox.box import Box
-from acc_ace.ext.sandbox.playground import Entry, Playground
+from acc_ace.ext.sandbox.playground import Playground, ScriptEntry
 from acc_ace.ext.sandbox.review import objection
 from acc_ace.ext.survivor.core_thinker import LOG
-from acc_ace.ext.survivor.memory_manager import meta_note
+from acc_ace.ext.survivor.memory_manager import meta_note, note_ids
 from acc_ace.ext.survivor.survival import LoopSnapshot
 from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.turn.rule_service import RuleService
@@ -85,9 +85,9 @@ class Experimenter:
         texts = {name: await self.run(key, name, life) for name in due} | refused
         text, now = " ".join(texts.values()) or "no script", self.container.clock.now()
         note = meta_note(key, life[-1].run, life[-1].episode, text, now)
-        changes = {"artifact_id": f"playground:0@{life[-1].run}", "source": f"{LOG}playground"}
-        held = {"kind": ArtifactKind.TOOL_RESULT, "authority": Authority.TOOL}
-        await self.container.artifacts.add([note.model_copy(update=changes | held)])
+        changes = {"artifact_id": note_ids(life[-1].run)[1], "source": f"{LOG}playground"}
+        words = {"kind": ArtifactKind.TOOL_RESULT, "authority": Authority.TOOL}
+        await self.container.artifacts.add([note.model_copy(update=changes | words)])
         return texts
 
     async def run(self, key: SessionKey, name: str, life: Sequence[LoopSnapshot]) -> str:
@@ -113,11 +113,11 @@ class Experimenter:
         if name not in self._playground.names() or self._playground.read(name) != source:
             self._playground.write(name, source)
             purpose, wish = (one_line(text)[:200] for text in (proposal.purpose, proposal.promote))
-            self._playground.note(Entry(name=name, purpose=purpose, wish=wish))
+            self._playground.note(ScriptEntry(name=name, purpose=purpose, wish=wish))
         return name
 
     async def _proposal(
-        self, key: SessionKey, last: LoopSnapshot, entries: Sequence[Entry]
+        self, key: SessionKey, last: LoopSnapshot, entries: Sequence[ScriptEntry]
     ) -> Proposal | None:
         """The model's; that of the planner where it thinks; None where nothing usable comes."""
         if self.container.settings.model_name("generator") == POLICY_MODEL:

@@ -23,7 +23,7 @@ IDLE: Final = 3
 """Episodes without a run after which it is proposed to tidy a script up."""
 
 
-class Entry(Value):
+class ScriptEntry(Value):
     """What the custodian keeps of a script."""
 
     name: str
@@ -41,7 +41,7 @@ class Entry(Value):
         return "promoted" if self.promoted else asks
 
 
-_BOOK: Final = TypeAdapter(dict[str, Entry])
+_BOOK: Final = TypeAdapter(dict[str, ScriptEntry])
 
 
 class Playground:
@@ -88,7 +88,7 @@ class Playground:
         self.note(entry.model_copy(update={"promoted": True}))
         return self.promoted / name
 
-    def book(self) -> dict[str, Entry]:
+    def book(self) -> dict[str, ScriptEntry]:
         """What the custodian keeps, by the names of all scripts."""
         with _storing(self._book, "read"):
             text = self._book.read_bytes() if self._book.exists() else b"{}"
@@ -97,7 +97,7 @@ class Playground:
         except ValidationError as error:
             torn = f"{self._book} is torn ({first_problem(error)})"
             raise StoreError(f"{torn}; move it away, the scripts stay") from error
-        return {name: entries.get(name, Entry(name=name)) for name in self.names()}
+        return {name: entries.get(name, ScriptEntry(name=name)) for name in self.names()}
 
     def untidy(self) -> dict[str, str]:
         """The scripts that a person may want to delete, each with the reason."""
@@ -108,7 +108,7 @@ class Playground:
         why = {each.name: each.failure or idle * (newest - each.episode >= IDLE) for each in own}
         return {name: text for name, text in why.items() if text}
 
-    def note(self, entry: Entry) -> None:
+    def note(self, entry: ScriptEntry) -> None:
         """Keep an entry of a script."""
         _replace(self._book, _BOOK.dump_json(self.book() | {entry.name: entry}, indent=1))
 

@@ -45,8 +45,8 @@ def _reached(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):
-                yield from (each.name for each in names if each.name not in MODULES)
-            case ast.ImportFrom(module=module) if module not in MODULES:
+                yield from (each.name for each in names if each.name.split(".")[0] not in MODULES)
+            case ast.ImportFrom(module=module) if (module or "").split(".")[0] not in MODULES:
                 yield module or "a package"
             case ast.Name(id=word) | ast.Attribute(attr=word):
                 if word in _REFUSED or (word.startswith("__") and word != "__name__"):
