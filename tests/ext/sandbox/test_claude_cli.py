@@ -248,9 +248,11 @@ async def test_an_executable_that_is_not_there_is_named_with_its_setting(tmp_pat
         await answer(llm(tmp_path / "claude"))
 
 
-async def test_it_is_off_until_a_setting_names_it() -> None:
-    with pytest.raises(ConfigError, match="is off: set ACC_ACE_CLAUDE_CLI__COMMAND=claude"):
-        await answer(ClaudeCliLlm(model=MODEL, options=Settings().claude_cli))
+def test_it_is_off_until_a_setting_names_it() -> None:
+    own = Settings(generator=AgentSettings(model=MODEL))
+    off = "ACC_ACE_GENERATOR__MODEL: .* is off: set ACC_ACE_CLAUDE_CLI__COMMAND=claude"
+    with pytest.raises(ConfigError, match=off):
+        build_model("generator", own)
 
 
 async def test_images_are_refused(tmp_path: Path) -> None:
@@ -287,11 +289,14 @@ def settings(command: Path, **options: Any) -> Settings:
     )
 
 
-async def test_its_name_builds_it_and_works_in_agents(tmp_path: Path) -> None:
+async def test_its_name_builds_it_and_works_in_agents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     own = settings(fake_claude(tmp_path))
     model = build_model("generator", own)
     [response] = [each async for each in model.generate_content_async(asked())]
     assert (model.model, text_of(response)) == (MODEL, "Hello.")
+    monkeypatch.setenv("ACC_ACE_CLAUDE_CLI__COMMAND", str(tmp_path / "claude"))
     register_models()
     agents = LlmAgent(name="a", model=MODEL).canonical_model
     assert (type(agents), agents.model) == (ClaudeCliLlm, MODEL)

@@ -48,6 +48,7 @@ def test_it_is_off_until_it_is_set_up_and_no_life_is_lived(acc_ace: CommandLine)
         assert (ended.code, ended.out) == (2, "")
         assert "the playground is off: set ACC_ACE_PLAYGROUND__COMMAND=bwrap" in ended.err
     assert not runs_folder(acc_ace.data).exists()
+    assert acc_ace("playground", "list").out.startswith("no scripts in ")
 
 
 def test_lives_experiments_and_a_grant_without_a_key(acc_ace: CommandLine) -> None:

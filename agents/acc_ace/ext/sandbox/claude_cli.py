@@ -19,7 +19,7 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import BaseModel, Field, ValidationError
 
-from acc_ace.config import inherited, settings
+from acc_ace.config import inherited
 from acc_ace.core.schemas.report import NANO, TokenUse
 from acc_ace.errors import (
     ConfigError,
@@ -115,13 +115,13 @@ class _CliReply(BaseModel):
 class ClaudeCliLlm(BaseLlm):
     """One call of the CLI is one try: retries are ResilientLlm's.
 
-    Raises ConfigError where it is off or not installed, SpendingCeilingError, InputError for
+    Raises ConfigError where it is not installed, SpendingCeilingError, InputError for
     images, ModelUnavailable after a time-out or for a busy API, ModelRefused for other errors that
     it reports, ModelOutputError for what is not its JSON, or too long.
     """
 
-    options: ClaudeCliSettings | None = None
-    """How it is run; None = as the settings of the process say."""
+    options: ClaudeCliSettings
+    """How it is run."""
 
     @property
     def capabilities(self) -> LlmCapabilities:
@@ -132,51 +132,42 @@ class ClaudeCliLlm(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Answer a request with one whole response; see the class for errors."""
-        limits = self.options or settings().claude_cli
-        if not limits.command:
-            raise ConfigError(f"model {self.model} is off: set {SETTING}COMMAND=claude, or another")
         text, functions = _told(llm_request, self.model)
-        reply = await self._called(limits, text, llm_request.config.max_output_tokens)
+        reply = await self._called(text, llm_request.config.max_output_tokens)
         yield _response(self.model, reply, functions)
 
-    async def _called(
-        self, limits: ClaudeCliSettings, text: bytes, most_tokens: int | None
-    ) -> _CliReply:
+    async def _called(self, text: bytes, most_tokens: int | None) -> _CliReply:
         """One paid call; without a word of its cost it has cost all that it might."""
-        purse = process_purse()
+        purse, limits = process_purse(), self.options
         allowance = purse.take(limits)
         try:
-            end = await self._ended(limits, text, allowance, most_tokens)
+            end = await self._ended(text, allowance, most_tokens)
         except OSError as error:
             purse.settle(allowance, 0.0)
             fault = f"{limits.command!r} cannot be run ({error.strerror})"
             raise ConfigError(f"{fault}: install it, or correct {SETTING}COMMAND") from error
-        reply = self._read(end, limits)
+        reply = self._read(end)
         if reply.total_cost_usd is not None:
             purse.settle(allowance, reply.total_cost_usd)
         if reply.is_error or reply.subtype.startswith("error"):
-            raise _reported(self._who(limits), reply)
+            raise _reported(self._who, reply)
         return reply
 
-    async def _ended(
-        self, limits: ClaudeCliSettings, text: bytes, usd: float, most_tokens: int | None
-    ) -> Exit:
+    async def _ended(self, text: bytes, usd: float, most_tokens: int | None) -> Exit:
+        limits, instruction = self.options, _INSTRUCTION.read_text("utf-8")
         own = ("--model", self.model.removeprefix(PREFIX), "--max-budget-usd", f"{usd:.6f}")
-        command = (limits.command, *FLAGS, *own, "--system-prompt", _INSTRUCTION.read_text("utf-8"))
+        command = (limits.command, *FLAGS, *own, "--system-prompt", instruction)
         most = {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(most_tokens)} if most_tokens else {}
+        env = inherited(*ENVIRONMENT) | most
         with TemporaryDirectory(prefix="acc_ace-claude-") as empty:
-            env = inherited(*ENVIRONMENT) | most
-            return await run_job(
-                Job(command, limits.timeout_s, MOST_BYTES, stdin=text, env=env, cwd=Path(empty))
-            )
+            job = Job(command, limits.timeout_s, MOST_BYTES, stdin=text, env=env, cwd=Path(empty))
+            return await run_job(job)
 
-    def _read(self, end: Exit, limits: ClaudeCliSettings) -> _CliReply:
+    def _read(self, end: Exit) -> _CliReply:
         """What it printed; raises ModelError where that is not its JSON."""
-        who = self._who(limits)
+        who, bound = self._who, f"{self.options.timeout_s:g} s ({SETTING}TIMEOUT_S)"
         if end.killed_for == "seconds":
-            raise ModelUnavailable(
-                f"{who} did not end in {limits.timeout_s:g} s ({SETTING}TIMEOUT_S) and was killed"
-            )
+            raise ModelUnavailable(f"{who} did not end in {bound} and was killed")
         if end.killed_for == "bytes":
             raise ModelOutputError(f"{who} printed more than {MOST_BYTES:,} bytes and was killed")
         try:
@@ -187,8 +178,9 @@ class ClaudeCliLlm(BaseLlm):
             kind = ModelRefused if end.code else ModelOutputError
             raise kind(f"{who} {how}: {end.complaint or 'no word'}") from error
 
-    def _who(self, limits: ClaudeCliSettings) -> str:
-        return f"model {self.model}: {limits.command!r} ({SETTING}COMMAND)"
+    @property
+    def _who(self) -> str:
+        return f"model {self.model}: {self.options.command!r} ({SETTING}COMMAND)"
 
 
 def _told(llm_request: LlmRequest, model: str) -> tuple[bytes, list[dict[str, Any]]]:

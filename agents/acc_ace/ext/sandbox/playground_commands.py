@@ -46,6 +46,8 @@ def list_() -> None:
     playground = Playground(load_settings().data_dir)
     for name, entry in playground.book().items():
         _say(f"{name} [{entry.state}, {entry.runs} runs] {entry.purpose}; {entry.wish}")
+    if not playground.names():
+        _say(f"no scripts in {playground.folder}; `acc-ace playground live` makes some")
     for name, why in playground.untidy().items():
         _say(f"{name} may go ({why}): rm {playground.folder / name}")
 
