@@ -23,11 +23,13 @@ from acc_ace.model_settings import (
     POLICY_MODEL,
     ROLES,
     AgentSettings,
+    ClaudeCliSettings,
     EmbedderSettings,
     GeneratorSettings,
     GuardMode,
     GuardModelSettings,
     NamedSettings,
+    PlaygroundSettings,
     Role,
     ToolForm,
 )
@@ -48,6 +50,7 @@ __all__ = [
     "disable_unexported_telemetry",
     "google_credentials",
     "google_endpoint",
+    "inherited",
     "load_settings",
     "names_set",
     "settings",
@@ -94,6 +97,8 @@ class Settings(NamedSettings):
     recall: RecallWeights = RecallWeights()
     background: BackgroundLimits = BackgroundLimits()
     embedder: EmbedderSettings = EmbedderSettings()
+    claude_cli: ClaudeCliSettings = ClaudeCliSettings()
+    playground: PlaygroundSettings = PlaygroundSettings()
 
     data_dir: Path = Field(
         default=Path(".acc_ace"),
@@ -362,11 +367,13 @@ def google_endpoint() -> str:
     return os.environ.get("GOOGLE_GEMINI_BASE_URL", "")
 
 
-def names_set() -> tuple[str, ...]:
-    """Names with our prefix that the environment or `.env` sets; never their values.
+def inherited(*names: str) -> dict[str, str]:
+    """The named variables of the environment that are set, for a child process."""
+    return {name: os.environ[name] for name in names if name in os.environ}
 
-    Raises ConfigError when `.env` cannot be read.
-    """
+
+def names_set() -> tuple[str, ...]:
+    """Names with our prefix in the environment or `.env`, no values. Raises ConfigError."""
     prefix = Settings.model_config.get("env_prefix", "")
     names = (*os.environ, *_in_file())
     return tuple(dict.fromkeys(name for name in names if name.upper().startswith(prefix)))
@@ -416,10 +423,7 @@ def load_settings() -> Settings:
 
 
 def disable_unexported_telemetry() -> None:
-    """Switch OpenTelemetry off unless an OTLP endpoint is set.
-
-    ADK's web UI otherwise keeps every span and model request of the process in memory.
-    """
+    """Switch OpenTelemetry off without an OTLP endpoint: ADK's web UI keeps all spans in memory."""
     if not any(name.startswith(_OTLP) for name in os.environ):
         os.environ.setdefault("OTEL_SDK_DISABLED", "true")
 

@@ -64,6 +64,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "lab": "commands",
     "background": "learning commands",
     "playbook_files": "files routers",
+    "sandbox": "models commands",
 }
 """The hooks of each extension, one line an extension."""
 
@@ -74,8 +75,8 @@ OWN_PLAYBOOKS: Final = frozenset({"survivor"})
 class ModelsEntry(Protocol):
     """Models of this package that need no endpoint."""
 
-    def build(self, name: str) -> BaseLlm | None:
-        """The model of that name, or None."""
+    def build(self, name: str, settings: Settings | None = None) -> BaseLlm | None:
+        """The model of that name, or None; without settings, by those of the process."""
         ...
 
     def says_label(self, answer: str) -> bool:
@@ -293,8 +294,8 @@ def _is_there(name: str) -> bool:
 
 @cache
 def _entry(name: str) -> object | None:
-    """The entry of an extension; None when it, or one that it builds on, is missing."""
+    """The entry of an extension; None when it, or one that it builds on at last, is missing."""
     if not _is_there(name):
         return None
     entry: object = import_module(f"acc_ace.ext.{name}.entry").ENTRY
-    return entry if all(map(_is_there, getattr(entry, "builds_on", ()))) else None
+    return entry if all(map(_entry, getattr(entry, "builds_on", ()))) else None

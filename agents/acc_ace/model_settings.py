@@ -56,7 +56,8 @@ class AgentSettings(BaseModel):
         default="auto",
         min_length=1,
         description="Model name: 'auto', 'gemini-…', 'embedded/rules', 'openai/<model>' "
-        "(an OpenAI-compatible endpoint, such as llama-server or Ollama), or a LiteLLM name.",
+        "(an OpenAI-compatible endpoint, such as llama-server or Ollama), 'claude-cli/<model>' "
+        "(see CLAUDE_CLI), or a LiteLLM name.",
     )
     thinking: str = Field(
         default="",
@@ -206,4 +207,52 @@ class EmbedderSettings(BaseModel):
         le=65_536,
         description="Memory for SQLite's vector index: 56 bytes per vector of 384 dimensions. "
         "When it is full, only the newest vectors are searched.",
+    )
+
+
+class ClaudeCliSettings(BaseModel):
+    """The Claude Code CLI as a model, 'claude-cli/<model>'."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    command: str = Field(
+        default="",
+        description="The executable that 'claude-cli/<model>' runs, such as 'claude' or its path; "
+        "'' = off. It runs with tools disabled, in an empty folder, not in the sandbox: it needs "
+        "the network.",
+    )
+    timeout_s: float = Field(
+        default=120.0,
+        gt=0,
+        le=3_600,
+        description="Seconds after which a call and its child processes are killed; the agent's "
+        "TIMEOUT_S holds as well.",
+    )
+    call_usd: float = Field(
+        default=0.25,
+        gt=0,
+        le=1_000,
+        description="US dollars that one call may cost (the CLI's --max-budget-usd).",
+    )
+    total_usd: float = Field(
+        default=5.0,
+        gt=0,
+        le=100_000,
+        description="US dollars that all calls of a process may cost; then calls are refused. A "
+        "call that reports no cost counts as CALL_USD.",
+    )
+
+
+class PlaygroundSettings(BaseModel):
+    """The sandbox of `acc-ace playground`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    command: str = Field(
+        default="",
+        description="bubblewrap's executable, in which scripts of the survivor are run, such as "
+        "'bwrap' or its path; '' = off. It is tried out before a script is run.",
+    )
+    seconds: float = Field(
+        default=10.0, gt=0, le=600, description="Seconds after which a script is killed."
     )

@@ -74,6 +74,7 @@ EXTENSIONS: Final = {
     "openai_compatible": 500,
     "playbook_files": 502,
     "postgres": 1_190,
+    "sandbox": 597,
     "semantic": 962,
     "strategies": 140,
     "survivor": 3_595,

@@ -151,6 +151,7 @@ _OPTIONS = ("thinking", "temperature", "top_p", "seed", "safety", "first_token_t
 
 _TAKES: dict[Kind, frozenset[str]] = {
     "embedded": frozenset(),
+    "claude-cli": frozenset(),
     "gemini": frozenset(_OPTIONS) - {"first_token_timeout_s"},
     "openai-compatible": frozenset(_OPTIONS) - {"safety"},
     "litellm": frozenset(_OPTIONS) - {"safety", "first_token_timeout_s"},
@@ -217,12 +218,13 @@ class _OwnLlm(BaseLlm):
     """Stands in ADK's registry for our own models, each imported when it is made."""
 
     def __new__(cls, model: str) -> BaseLlm:  # type: ignore[misc]  # What ADK wants is the model.
-        return _embedded(model) if model in OWN_NOTES else _endpoint(model)
+        return _endpoint(model) if kind_of(model) == "openai-compatible" else _own(model)
 
     @classmethod
     def supported_models(cls) -> list[str]:
         """Their names; the pattern of ADK's LiteLLM entry replaces it."""
-        return [*map(re.escape, OWN_NOTES), *([r"openai/.*"] if is_offered(ENDPOINTS) else [])]
+        own = [*map(re.escape, OWN_NOTES), r"claude-cli/.*"]
+        return [*own, *([r"openai/.*"] if is_offered(ENDPOINTS) else [])]
 
 
 def register_models() -> None:
@@ -250,8 +252,8 @@ def _resolved(name: str) -> str:
 
 def _build(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
     match kind_of(name):
-        case "embedded":
-            return _embedded(name)
+        case "embedded" | "claude-cli":
+            return _own(name, settings)
         case "gemini":
             from acc_ace.models.gemini import gemini  # noqa: PLC0415
 
@@ -271,9 +273,9 @@ def _build(name: str, block: AgentSettings, settings: Settings) -> BaseLlm:
             return _litellm(name, block)
 
 
-def _embedded(name: str) -> BaseLlm:
+def _own(name: str, settings: Settings | None = None) -> BaseLlm:
     for entry in offering(MODELS):
-        if (model := entry.build(name)) is not None:
+        if (model := entry.build(name, settings)) is not None:
             return model
     raise absent(MODELS, f"the model {name!r}")
 
@@ -299,6 +301,8 @@ def _note(name: str, kind: Kind, settings: Settings) -> str:
             return _GOOGLE_NOTES[google_credentials()]
         case "openai-compatible":
             return f"at {redact(settings.openai_base_url)}"
+        case "claude-cli":
+            return f"through {settings.claude_cli.command or 'the Claude Code CLI'}"
         case "litellm":
             return "through LiteLLM"
 

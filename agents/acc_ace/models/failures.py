@@ -105,9 +105,10 @@ def _failure(error: Exception, who: str) -> Failure:
     if isinstance(error, ModelUnavailable):
         wait = retry_after_s(error.__cause__)
         asking = ModelUnavailable(f"{error}{_asks(wait)}")
-        return _unavailable(asking if _asks(wait) else error, f"failed: {error}", wait)
+        failure = _unavailable(asking if _asks(wait) else error, f"failed: {error}", wait)
+        return replace(failure, use=TokenUse.model_validate(error.spent))
     if isinstance(error, ModelError):
-        return Failure(error)
+        return Failure(error, use=TokenUse.model_validate(error.spent))
     if isinstance(error, AccAceError):
         return Failure(error, may_fall_back=False)
     return _foreign_failure(who, error)

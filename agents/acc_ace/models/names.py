@@ -34,17 +34,19 @@ def says_label(answer: str) -> bool:
     return any(entry.says_label(answer) for entry in offering(MODELS))
 
 
-Kind = Literal["gemini", "embedded", "openai-compatible", "litellm"]
+Kind = Literal["gemini", "embedded", "openai-compatible", "claude-cli", "litellm"]
 
 ALLOWED = (
     "'auto', 'gemini-…', 'embedded/rules', 'embedded/policy' (the survivor's), 'openai/<model>', "
-    "or, with the extra 'litellm', a LiteLLM name such as 'anthropic/<model>'"
+    "'claude-cli/<model>' (the Claude Code CLI), or, with the extra 'litellm', a LiteLLM name such "
+    "as 'anthropic/<model>'"
 )
 """What a model may be called, for messages."""
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
     ("|".join(map(re.escape, OWN_NOTES)), "embedded"),
     (r"openai/.+", "openai-compatible"),
+    (r"claude-cli/\w[\w.:@\[\]-]*", "claude-cli"),
     (r"(gemini|gemma)-.+|projects/.+/(endpoints/.+|publishers/google/models/gemini.+)", "gemini"),
     (r"(?!embedded/|llama-cpp/|openai/)[a-z0-9_]+/.+", "litellm"),
 )

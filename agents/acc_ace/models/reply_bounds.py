@@ -15,6 +15,9 @@ from acc_ace.models.response_shape import declarations_of, json_schema_of
 ESTIMATED_KEY = "acc_ace_estimated"
 """In a response's custom metadata: its usage is an estimate of ours."""
 
+BILLED_KEY = "acc_ace_billed"
+"""In a response's custom metadata: billionths of a dollar that its model says it cost."""
+
 MODEL_KEY = "acc_ace_model"
 WARNINGS_KEY = "acc_ace_warnings"
 FAILED_KEY = "acc_ace_failed"
@@ -85,7 +88,7 @@ def _writable(part: types.Part) -> types.Part:
 
 def use_of(response: LlmResponse) -> TokenUse:
     """What one reply took; a model that reports no usage gets no tokens, marked as estimated."""
-    usage = response.usage_metadata
+    usage, metadata = response.usage_metadata, response.custom_metadata or {}
     if usage is None:
         return TokenUse(calls=1, estimated=True)
     return TokenUse(
@@ -94,7 +97,8 @@ def use_of(response: LlmResponse) -> TokenUse:
         thinking=usage.thoughts_token_count or 0,
         cached=usage.cached_content_token_count or 0,
         calls=1,
-        estimated=bool((response.custom_metadata or {}).get(ESTIMATED_KEY)),
+        estimated=bool(metadata.get(ESTIMATED_KEY)),
+        billed=int(metadata.get(BILLED_KEY, 0)),
     )
 
 

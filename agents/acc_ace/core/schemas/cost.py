@@ -83,8 +83,8 @@ class PriceTable(Value):
         ]
 
     def _nano(self, model: str, use: TokenUse) -> int | None:
-        if not use.total:
-            return 0
+        if use.billed or not use.total:
+            return use.billed
         price = self.price(model)
         return None if price is None else price.nano(use)
 

@@ -115,6 +115,12 @@ class TokenUse(Value):
     estimated: bool = Field(
         default=False, description="Whether a server reported no usage, so tokens are estimates."
     )
+    billed: int = Field(
+        default=0,
+        exclude_if=not_,
+        description="Billionths of a US dollar that the model itself said it cost; it takes the "
+        "place of the price list.",
+    )
 
     @property
     def total(self) -> int:
@@ -131,6 +137,7 @@ class TokenUse(Value):
             calls=self.calls + other.calls,
             failed=self.failed + other.failed,
             estimated=self.estimated or other.estimated,
+            billed=self.billed + other.billed,
         )
 
 

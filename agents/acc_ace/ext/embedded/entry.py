@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from acc_ace.config import Settings
 from acc_ace.ext.embedded.model import EmbeddedLlm
 from acc_ace.ext.embedded.phrases import NOTE
 
@@ -10,7 +11,7 @@ from acc_ace.ext.embedded.phrases import NOTE
 class EmbeddedEntry:
     """The hook `models`."""
 
-    def build(self, name: str) -> EmbeddedLlm | None:
+    def build(self, name: str, settings: Settings | None = None) -> EmbeddedLlm | None:
         """The model of that name, or None."""
         patterns = EmbeddedLlm.supported_models()
         is_own = any(re.fullmatch(pattern, name) for pattern in patterns)

@@ -11,6 +11,7 @@ from fastapi import APIRouter
 from google.adk.apps import App
 from google.adk.models import BaseLlm
 
+from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.model_settings import POLICY_MODEL
 
@@ -22,7 +23,7 @@ class SurvivorEntry:
 
     builds_on = ("embedded", "guard")
 
-    def build(self, name: str) -> BaseLlm | None:
+    def build(self, name: str, settings: Settings | None = None) -> BaseLlm | None:
         """The planner, if that is the name."""
         if name != POLICY_MODEL:
             return None

@@ -177,7 +177,7 @@ def _artifact_of(name: str) -> str:
 def meta_note(key: SessionKey, run: str, episode: int, text: str, at: datetime) -> Artifact:
     """The note of an episode that has ended; the next one recalls it."""
     return Artifact(
-        artifact_id=_meta_id(run),
+        artifact_id=note_ids(run)[0],
         content=f"episode {episode}: {clip_tokens(one_line(text), _NOTE_TOKENS)}",
         source=f"{LOG}meta",
         created_at=at,
@@ -197,9 +197,10 @@ def meta_entry(note: Artifact) -> LogEntry:
 async def newest_note(
     container: Container, key: SessionKey, run: str
 ) -> tuple[int, list[Artifact]]:
-    """The episode of a run that ended last, 0 for none, and its note. Raises StoreError."""
-    note = await container.artifacts.get(key.tenant, _meta_id(run))
-    return (int(note.content.split(":")[0].split()[1]), [note]) if note else (0, [])
+    """The episode of a run that ended last, 0 for none, and its notes. Raises StoreError."""
+    found = [await container.artifacts.get(key.tenant, each) for each in note_ids(run)]
+    ended = int(found[0].content.split(":")[0].split()[1]) if found[0] else 0
+    return ended, [note for note in found if note]
 
 
 def mind_of_life(key: SessionKey, run: str, mind: str, at: datetime) -> Artifact:
@@ -227,5 +228,6 @@ def _mind_id(run: str) -> str:
     return f"mind:0@{run}"
 
 
-def _meta_id(run: str) -> str:
-    return f"meta:0@{run}"
+def note_ids(run: str) -> tuple[str, str]:
+    """Of the note of a run's last episode, and of what scripts found in it (`ext/sandbox`)."""
+    return f"meta:0@{run}", f"playground:0@{run}"

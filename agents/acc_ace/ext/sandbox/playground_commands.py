@@ -1,0 +1,68 @@
+"""`acc-ace playground`: live with experiments; list, run and promote scripts."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from acc_ace.cli.output import printable, stdout_console
+from acc_ace.config import load_settings
+from acc_ace.errors import ConfigError
+from acc_ace.ext.sandbox.playground import Playground
+from acc_ace.hooks import how_to_install
+
+try:
+    from acc_ace.ext.sandbox.lives import live, run
+    from acc_ace.ext.survivor.loop import RULES, LoopOptions
+except ModuleNotFoundError as error:
+    install = how_to_install("survivor")
+    raise ConfigError(f"the playground needs {error.name}; {install}") from error
+
+app = typer.Typer(rich_markup_mode=None)
+
+_Name = Annotated[str, typer.Argument(metavar="NAME", help="A script, such as harms.py.")]
+_Seed = Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")]
+
+
+@app.command("live")
+def live_(
+    *,
+    episodes: Annotated[int, typer.Option(min=1, help="Lives to live.")] = 1,
+    ticks: Annotated[int, typer.Option(min=1, help="Most ticks of a life.")] = 200,
+    seed: _Seed = 0,
+    model: Annotated[str | None, typer.Option(help="Model of every agent.")] = None,
+    rule: Annotated[
+        list[str] | None, typer.Option(metavar="TEXT", help="Rule that binds it; repeatable.")
+    ] = None,
+) -> None:
+    """Live as `survive` does; after each life a script is proposed and run in the sandbox."""
+    rules = (*RULES, *(rule or ()))
+    asyncio.run(live(LoopOptions(seed=seed, ticks=ticks, rules=rules), episodes, model, _say))
+
+
+@app.command("list")
+def list_() -> None:
+    """Show the scripts: what each is for, which ask to be promoted, which may go."""
+    playground = Playground(load_settings().data_dir)
+    for name, entry in playground.book().items():
+        _say(f"{name} [{entry.state}, {entry.runs} runs] {entry.purpose}; {entry.wish}")
+    if not playground.names():
+        _say(f"no scripts in {playground.folder}; `acc-ace playground live` makes some")
+    for name, why in playground.untidy().items():
+        _say(f"{name} may go ({why}): rm {playground.folder / name}")
+
+
+@app.command("run")
+def run_(name: _Name, *, seed: _Seed = 0) -> None:
+    """Review a script and run it in the sandbox, on the newest life of a run."""
+    _say(asyncio.run(run(name, LoopOptions(seed=seed))).rstrip())
+
+
+@app.command()
+def promote(name: _Name) -> None:
+    """Grant that a script runs after every life, and copy it to `promoted/`."""
+    _say(f"promoted: {Playground(load_settings().data_dir).promote(name)}")
+
+
+def _say(text: str) -> None:
+    stdout_console().print(printable(text), soft_wrap=True, markup=False, highlight=False)

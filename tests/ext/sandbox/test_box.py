@@ -1,0 +1,164 @@
+"""The sandbox: what a script may do in it, and 200 hostile ones that change nothing outside."""
+
+import asyncio
+import os
+import socket
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+from acc_ace.errors import ConfigError
+from acc_ace.ext.sandbox.box import MOST_OUTPUT, Box
+from acc_ace.model_settings import PlaygroundSettings
+from tests.ext.sandbox.bubblewrap import require_bubblewrap
+from tests.ext.sandbox.hostile_scripts import WAYS, WORKED, Target, variants
+
+MARK = "only-the-host-knows-this"
+PLACES = ("", "/usr", "/usr/bin", "/etc", "/var", "/dev", "/dev/shm", "/tmp")  # noqa: S108
+TRACES = [f"{place}/{name}" for place in PLACES for name in ("new", "way", "own", "0", "63")]
+"""Where the scripts would leave something outside, if they could."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def bubblewrap() -> None:
+    require_bubblewrap()
+
+
+@pytest.fixture
+def target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Target]:
+    """A folder that everybody may write to, a listener, and this process."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    for path in (outside, *list(outside.parents)[:3]):
+        path.chmod(0o777)
+    (outside / "victim").write_text("whole", encoding="utf-8")
+    (outside / "secret").write_text(MARK, encoding="utf-8")
+    (outside / "victim").chmod(0o666)
+    monkeypatch.setenv("A_SECRET", MARK)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        yield Target(outside, listener.getsockname()[1], os.getpid())
+        with pytest.raises(BlockingIOError):
+            listener.accept()
+
+
+def box(seconds: float = 1.0, command: str = "bwrap") -> Box:
+    return Box(PlaygroundSettings(command=command, seconds=seconds))
+
+
+def strangers() -> set[int]:
+    """Processes in other namespaces of processes than this one's."""
+    own, found = os.readlink("/proc/self/ns/pid"), set()
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/ns/pid") != own:
+                found.add(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+def left_behind(before: set[int]) -> set[int]:
+    """Strangers that are still there after a while; what the kernel kills takes a moment."""
+    for _ in range(100):
+        if not (left := strangers() - before):
+            break
+        time.sleep(0.05)
+    return left
+
+
+def seen(outside: Path) -> dict[str, str]:
+    return {path.name: path.read_text("utf-8") for path in outside.iterdir()}
+
+
+async def withstand(target: Target, attack: str, way: str) -> None:
+    before, begun = strangers(), time.monotonic()
+    text, why = await box().run(target.script(attack, way))
+    name = f"{attack} {way}: {text[-300:]!r} {why!r}"
+    assert time.monotonic() - begun < 10, name
+    assert seen(target.outside) == {"victim": "whole", "secret": MARK}, name
+    assert not list(filter(os.path.lexists, TRACES)), name
+    assert MARK not in text + why, name
+    assert len(text) <= MOST_OUTPUT, name
+    assert not [word for word in WORKED if word in text], name
+    assert all(int(kept.split()[0]) <= 8 * 1024 * 1024 for kept in text.split("KEPT")[1:]), name
+    assert left_behind(before) == set(), name
+
+
+async def test_a_script_reads_its_input_and_prints() -> None:
+    source = b"import json, sys; print(sum(json.load(sys.stdin)))"
+    assert await box(10).run(source, b"[1, 2, 3]") == ("6\n", "")
+
+
+async def test_a_script_that_fails_says_how() -> None:
+    text, why = await box(10).run(b"print(1)\n1 / 0\n")
+    assert text == "1\n"
+    assert why.startswith("exit code 1: ")
+    assert why.endswith("ZeroDivisionError: division by zero")
+
+
+async def test_the_trial_passes_here() -> None:
+    await box(10).require()
+
+
+@pytest.mark.parametrize(
+    ("command", "why"),
+    [
+        ("", "the playground is off: set ACC_ACE_PLAYGROUND__COMMAND=bwrap"),
+        ("no-bwrap-here", "'no-bwrap-here' cannot be run .*COMMAND names bubblewrap"),
+        ("true", "its trial failed: ''"),
+        ("false", "its trial failed: 'exit code 1: '"),
+    ],
+)
+async def test_without_a_sandbox_that_holds_the_playground_is_off(command: str, why: str) -> None:
+    with pytest.raises(ConfigError, match=why):
+        await box(10, command).require()
+
+
+async def test_a_sandbox_that_does_not_hold_is_found_out(tmp_path: Path) -> None:
+    leaky = tmp_path / "bwrap"
+    leaky.write_text('#!/bin/sh\nfor last; do :; done\nexec /usr/bin/python3 -c "$last"\n', "utf-8")
+    leaky.chmod(0o755)
+    for path in list(leaky.parents)[:3]:
+        path.chmod(0o777)
+    with pytest.raises(ConfigError, match="its trial failed"):
+        await box(10, str(leaky)).require()
+
+
+async def test_a_script_that_runs_can_be_found_and_goes_with_its_run() -> None:
+    before = strangers()
+    run = asyncio.create_task(box(60).run(b"import os\nos.fork()\nwhile True: pass"))
+    for _ in range(200):
+        await asyncio.sleep(0.02)
+        if len(strangers() - before) == 2:
+            break
+    assert len(strangers() - before) == 2
+    begun = time.monotonic()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    # Its own limit of CPU time would end it later.
+    assert time.monotonic() - begun < 3
+    assert left_behind(before) == set()
+
+
+@pytest.mark.parametrize(("attack", "way"), list(islice(variants(), 26)))
+async def test_a_hostile_script_changes_nothing_outside_and_leaves_no_child(
+    target: Target, attack: str, way: str
+) -> None:
+    await withstand(target, attack, way)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("way", range(len(WAYS)))
+async def test_200_hostile_scripts_change_nothing_outside_and_leave_no_child(
+    target: Target, way: int
+) -> None:
+    tried = list(variants())
+    assert len(set(tried)) >= 200
+    share = len(tried) // len(WAYS)
+    for attack, how in tried[way * share : (way + 1) * share]:
+        await withstand(target, attack, how)
