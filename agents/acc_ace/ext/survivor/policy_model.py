@@ -97,7 +97,7 @@ def decide(inputs: Mapping[str, object]) -> Plan:
         (*outlook.creatures.values(), *outlook.things.values(), *outlook.places.keys())
     )
     relied_on = (beliefs[name].bullet_id for name in met if name in beliefs)
-    shown, care = dict(felt(report)), care_of(logs)
+    natures, care = dict(felt(report)), care_of(logs)
     ignored = dict[str, Belief]()
     if _lowest(outlook) > care.patience:
         ignored = dict.fromkeys(KINDS, Belief("harmless"))
@@ -105,14 +105,14 @@ def decide(inputs: Mapping[str, object]) -> Plan:
     planned = plan_steps(_less(allowed, care.part), {**ignored, **beliefs})
     return plan_of(
         planned,
-        reflection=_reflection(report, shown, care.resolve),
+        reflection=_reflection(report, natures, care.resolve),
         alert_updates=tuple(
             AlertUpdate(
                 cause=name,
                 condition="by night" if outlook.is_night else "by day",
                 avoidance=_LESSONS[stance].format(name),
             )
-            for name, stance in shown.items()
+            for name, stance in natures.items()
             if stance in (Nature.DANGER, "hunter")
         ),
         exploration_priorities=tuple(name for name in met if name not in beliefs),
@@ -169,11 +169,11 @@ def _threshold_change(outlook: Outlook, wanted: float) -> float | None:
     return round(max(-MOST_CHANGE, min(change, MOST_CHANGE)), 2) or None
 
 
-def _reflection(report: str, shown: Mapping[str, Stance], resolve: str) -> str:
+def _reflection(report: str, natures: Mapping[str, Stance], resolve: str) -> str:
     """What the last tick brought and showed; at first what is resolved."""
     brought = report.partition("\n")[0].partition(": reward ")[2].partition(":")[0]
     begun = f"It brought {brought}." if brought else resolve
-    return " ".join([begun, *(f"{name}: {stance}." for name, stance in shown.items())]).strip()
+    return " ".join([begun, *(f"{name}: {stance}." for name, stance in natures.items())]).strip()
 
 
 def _subgoals(steps: Sequence[str]) -> Iterator[str]:
@@ -217,12 +217,12 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
     """
     lines = turn_input_of(inputs.get("current_input")).text.splitlines()
     expected, outcome = ["", "", *lines][-2:]
-    what, _, told = outcome.partition(": ")
-    told, *named = _SEASON.split(told)
-    name = told.removeprefix("use ").removeprefix("died of ").partition(" ")[0].rstrip(":")
+    what, _, event = outcome.partition(": ")
+    event, *named = _SEASON.split(event)
+    name = event.removeprefix("use ").removeprefix("died of ").partition(" ")[0].rstrip(":")
     is_harm = what != "Effect" and name in _CARES
-    nature = _of(name, Nature.DANGER)[1] if is_harm else dict(felt(told)).get(name, "")
-    shown = name if name in _LESSONS else nature
+    nature = _of(name, Nature.DANGER)[1] if is_harm else dict(felt(event)).get(name, "")
+    meaning = name if name in _LESSONS else nature
     thing = f"{name}{'es' if name.endswith('s') else 's'}" if name in KINDS else name
     season = f" in season {named[0]}" if named and name in KINDS else ""
     used = bullets_of(inputs.get("used_bullets"))
@@ -233,18 +233,18 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
     is_trial = what == "End" and name in KINDS and not any(beliefs.values())
     return Reflection(
         reasoning=f"{outcome}. {expected}",
-        error_identification=told if is_harm else "",
+        error_identification=event if is_harm else "",
         correct_approach="Try unknown things only while life is full." if is_trial else "",
-        key_insight=_LESSONS.get(shown, "").format(thing + season),
+        key_insight=_LESSONS.get(meaning, "").format(thing + season),
         bullet_tags=[
-            BulletTag(id=bullet, tag=_judged(belief, shown)) for bullet, belief in beliefs.items()
+            BulletTag(id=bullet, tag=_judged(belief, meaning)) for bullet, belief in beliefs.items()
         ],
     )
 
 
-def _judged(belief: Belief | None, shown: str) -> Tag:
+def _judged(belief: Belief | None, meaning: str) -> Tag:
     """How a belief did; what is said in general may fail in a season without being wrong."""
-    if belief is not None and belief.nature == shown:
+    if belief is not None and belief.nature == meaning:
         return "helpful"
     return "harmful" if belief is not None and belief.is_of_now else "neutral"
 

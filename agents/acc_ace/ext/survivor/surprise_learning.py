@@ -90,17 +90,17 @@ class SurpriseLearning:
         """
         if self.container.settings.learning == "off":
             return Lessons()
-        told, plan, total = list[tuple[Surprise, Plan]](), first, Lessons()
+        lessons, plan, total = list[tuple[Surprise, Plan]](), first, Lessons()
         for surprise in surprises(snapshot.steps, lack):
             self._met[surprise.sort] += 1
             is_told_at_the_end = snapshot.over and surprise.about == snapshot.died_of
             if self._is_asked(surprise) and not is_told_at_the_end:
-                told.append((surprise, plan))
+                lessons.append((surprise, plan))
             if surprise.kind == "damage" and surprise.about != lack:
                 plan = snapshot.plan
         if snapshot.over:
-            told.append((_end(snapshot), snapshot.plan))
-        for surprise, plan in told:
+            lessons.append((_end(snapshot), snapshot.plan))
+        for surprise, plan in lessons:
             used = [bullet for bullet in playbook.bullets if bullet.id in plan.bullet_ids]
             own = [bullet for bullet in used if surprise.about in bullet.content.casefold()]
             planned = snapshot.model_copy(update={"plan": plan})
@@ -182,8 +182,8 @@ def _happened(record: StepRecord, lack: str) -> Iterator[tuple[str, str, str]]:
         yield "abort", record.rule_id or record.status, why
     kind = used_in(record.done)
     nature = effect_of(record) if kind else None
-    for part, shown in (("life", Nature.DANGER), *GAINS.items()):
-        if shown is nature:
+    for part, brought in (("life", Nature.DANGER), *GAINS.items()):
+        if brought is nature:
             what = "damage" if nature is Nature.DANGER else "effect"
             change = f"{part} {getattr(record, part):+d} in season {record.season}"
             yield what, kind, f"{record.done}: {change}"
@@ -217,9 +217,9 @@ def question(snapshot: LoopSnapshot, surprise: Surprise, foretold: Sequence[Bull
 
 def _foretold(surprise: Surprise, used: Sequence[Bullet]) -> bool:
     """Whether a bullet that the plan relied on says what happened."""
-    shown = dict(felt(surprise.felt)).get(surprise.about)
+    nature = dict(felt(surprise.felt)).get(surprise.about)
     beliefs = (dict(stances(bullet.content)).get(surprise.about) for bullet in used)
-    return shown is not None and shown in beliefs
+    return nature is not None and nature in beliefs
 
 
 def _end(snapshot: LoopSnapshot) -> Surprise:
