@@ -5,7 +5,7 @@
 Each seed draws other natures, their drift by season, and a ground for each life. All but chance
 live by the same planner, in ticks of at most six steps; like the loop's, a tick plans once more
 after damage or an approach. The oracle knows the natures of each season. A newcomer knows what it
-felt or saw, and keeps it over its lives by kind and season: the best that a memory can do, with no
+felt, and keeps it over its lives by kind and season: the best that a memory can do, with no
 model and no playbook in play. `--ticks` is the most of a newcomer's life, `--steps` of the world.
 
 The bounds were fixed before the world was tuned, and are printed first. Exits with 1 when a number
@@ -79,7 +79,7 @@ def survivor_life(
             reach = _in_reach(episode)
             records.append(episode.step(steps.pop(0)))
             if known is not None:
-                known.update(_found(episode, records[-1]))
+                known.update(_found(records[-1]))
             if is_damaged(records[-1]) or _in_reach(episode) > reach:
                 plans -= 1
                 steps = list(plan_steps(episode.outlook, beliefs).steps) if plans else []
@@ -99,14 +99,14 @@ def _beliefs(rules: WorldRules, known: Known | None, season: int) -> dict[str, B
     return others | of_now
 
 
-def _found(episode: LiveEpisode, record: StepRecord) -> Known:
+def _found(record: StepRecord) -> Known:
     """What a step showed, by use or of what bit."""
     found: Known = {}
     if record.life < 0 and record.cause in CREATURES:
         found[record.cause, record.season] = "hunter"
     if nature := effect_of(record) if used_in(record.done) else None:
         found[used_in(record.done), record.season] = nature
-    return found | {(kind, record.season): nature for kind, nature in episode.watched.items()}
+    return found
 
 
 def _in_reach(episode: LiveEpisode) -> int:

@@ -9,7 +9,6 @@ import pytest
 
 from acc_ace.ext.survivor.analysis import HORIZON, RunMeasures, analyse
 from acc_ace.ext.survivor.survival import (
-    Body,
     LogEntry,
     LoopSnapshot,
     PlaybookChange,
@@ -118,14 +117,11 @@ def test_a_harm_is_foretold_if_its_cause_was_noted_in_an_earlier_tick() -> None:
 
 
 def test_life_is_lost_to_causes_and_to_need() -> None:
-    dry, starved = (
-        Body(life=1, food=food, water=0, most_life=9, most_food=9, most_water=9) for food in (5, 0)
-    )
     run = analyse(
         [
             tick(1, steps=(hurt(0.1), step(life=2, cause="ring"), hurt(0.1))),
-            tick(2, steps=(step(life=-1),), body=dry),
-            tick(3, steps=(step(life=-1),), body=starved),
+            tick(2, steps=(step(life=-1, lack="thirst"),)),
+            tick(3, steps=(step(life=-1, lack="hunger"),)),
         ]
     )
     assert run.harms == {"cone": 12, "thirst": 1, "hunger": 1}

@@ -77,6 +77,11 @@ def test_a_later_life_takes_over_all_that_was_learnt() -> None:
         assert later.estimate(seen, "wait") == pytest.approx(fear.estimate(seen, "wait"), abs=1e-3)
 
 
+def test_a_mind_of_other_features_or_none_begins_anew() -> None:
+    for text in ("", "{}", '{"features": ["always"], "weights": [1.0]}'):
+        assert Fear.of(text).text() == Fear().text()
+
+
 def test_a_place_where_the_body_was_hurt_is_feared() -> None:
     fear = Fear()
     there = moment(hurt=frozenset({(0, 1)}))

@@ -104,12 +104,18 @@ def test_of_hunger_and_thirst_the_one_takes_life_that_came_first(
     memory, causes = MemoryManager(KEY), []
     for food, water in levels:
         body = before.body.model_copy(update={"food": food, "water": water})
-        memory.step(made("wait", life=-1), replace(before, body=body))
-        causes.append(memory.cause)
+        causes.append(memory.step(made("wait", life=-1), replace(before, body=body)))
     assert causes == took
-    memory.step(made("wait", life=-5, cause="wolf"), before)
-    memory.step(made("wait"), before)
-    assert memory.cause == "wolf"
+    assert memory.step(made("wait", life=-5, cause="wolf"), before) == ""
+    assert memory.step(made("wait"), before) == ""
+
+
+def test_what_a_thing_gave_in_one_season_is_not_said_of_another(before: Outlook) -> None:
+    memory = MemoryManager(KEY)
+    memory.step(made("use disc", water=80, cause="disc", season=2), before)
+    memory.step(made("use disc", season=3), before)
+    [entry] = memory.entries()
+    assert entry.text == "water +80, used 2 in season 2"
 
 
 def test_logs_stay_bounded_whatever_is_lived_and_said(before: Outlook) -> None:

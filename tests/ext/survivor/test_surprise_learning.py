@@ -58,8 +58,8 @@ async def learning(container: Container) -> AsyncIterator[SurpriseLearning]:
 
 async def learn(learning: SurpriseLearning, snapshot: LoopSnapshot, **more: Any) -> Lessons:
     playbook = await known(learning.container)
-    usual: dict[str, Any] = {"first": snapshot.plan, "lack": "thirst", **more}
-    return await learning.after_tick(snapshot, STATE, playbook, **usual)
+    first, state = more.get("first", snapshot.plan), more.get("state", STATE)
+    return await learning.after_tick(snapshot, state, playbook, first=first)
 
 
 async def known(container: Container) -> Playbook:
@@ -72,7 +72,7 @@ async def bullets(container: Container) -> list[str]:
 
 @each_case
 def test_surprises(steps: list[dict[str, Any]], expected: list[list[str]]) -> None:
-    found = surprises([made(**step) for step in steps], "thirst")
+    found = surprises([made(**step) for step in steps])
     assert [[each.kind, each.about, each.felt] for each in found] == expected
 
 
@@ -88,7 +88,11 @@ async def test_the_embedded_models_learn_what_hindsight_says(
             made("move north", life=-5, cause="wolf"),
         ),
     )
-    assert await bullets(container) == ["Avoid cones.", "Eat toruses.", "Keep away from the wolf."]
+    assert await bullets(container) == [
+        "Avoid cones in season 0.",
+        "Eat toruses in season 0.",
+        "Keep away from the wolf.",
+    ]
     assert [(each.type, each.outcome) for each in lessons.changes] == [("ADD", "applied")] * 3
     assert lessons.use.calls == 6
     kept = await container.spending.store.stages(KEY)
@@ -100,7 +104,7 @@ OUTCOMES = [
     (made("use disc", food=20, cause="disc"), "Effect: use disc: food +20 in season 0"),
     (made("move north", life=-5, cause="crow"), "Damage: crow: life -5"),
     (made("move north", life=-8, cause="lava"), "Damage: lava: life -8"),
-    (made("wait", life=-1), "Damage: thirst: life -1"),
+    (made("wait", life=-1, lack="thirst"), "Damage: thirst: life -1"),
 ]
 
 
@@ -118,7 +122,7 @@ async def test_the_reflector_is_shown_what_happened_and_what_was_expected_and_no
         *(outcome for _, outcome in OUTCOMES),
         "End: died of wolf in season 0 after 9 steps, score +0.0",
     ]
-    assert all("Expected: find food" in text for text in shown)
+    assert all("Expected: risk 0.00" in text for text in shown)
     assert [list(item) for each in asked for item in each["feedback"]] == [["reward"]] * 6
     lesson = re.compile(r"\b(?:avoid|eat|drink|heal|keep|stay|try|never|before)\b", re.IGNORECASE)
     assert [found for text in shown if (found := lesson.search(text))] == []
@@ -133,12 +137,12 @@ async def test_each_lesson_has_a_section_the_outcome_it_rests_on_and_a_priority(
     )
     found = [(each.section, each.content, each.priority) for each in lessons.changes]
     assert found == [
-        ("danger", "Avoid cones.", "high"),
-        ("food", "Eat discs.", "normal"),
+        ("danger", "Avoid cones in season 0.", "high"),
+        ("food", "Eat discs in season 0.", "normal"),
         ("creatures", "Keep away from the crow.", "high"),
         ("places", "Stay off lava.", "high"),
         ("water", "Drink before thirst takes life.", "high"),
-        ("danger", "Avoid slabs.", "high"),
+        ("danger", "Avoid slabs in season 0.", "high"),
         ("plans", "Try unknown things only while life is full.", "high"),
     ]
     assert {each.section for each in lessons.changes} == set(SECTIONS)
@@ -148,15 +152,15 @@ async def test_each_lesson_has_a_section_the_outcome_it_rests_on_and_a_priority(
         rests_on[5:] == ["End: died of slab in season 0 after 9 steps, score +0"] * 2
         or rests_on[5:] == ["End: died of slab in season 0 after 9 steps, score +0.0"] * 2
     )
-    assert all("Expected: find food" in each.rationale for each in lessons.changes)
+    assert all("Expected: risk 0.00" in each.rationale for each in lessons.changes)
 
 
 async def test_thirst_teaches_to_drink_and_hunger_to_eat(
     container: Container, learning: SurpriseLearning
 ) -> None:
-    await learn(learning, tick(made("wait", life=-1)), lack="thirst")
+    await learn(learning, tick(made("wait", life=-1, lack="thirst")))
     assert await bullets(container) == ["Drink before thirst takes life."]
-    await learn(learning, tick(made("wait", life=-1)), lack="hunger")
+    await learn(learning, tick(made("wait", life=-1, lack="hunger")))
     assert (await bullets(container))[1:] == ["Eat before hunger takes life."]
 
 
@@ -190,7 +194,7 @@ async def test_what_the_used_bullets_foretold_is_counted_for_them_without_a_mode
     learning.restart([])
     lessons = await learn(learning, tick(*felt.steps, bullets=("b-00001",)))
     [bullet] = (await known(container)).bullets
-    assert (bullet.content, bullet.helpful, bullet.harmful) == ("Eat discs.", 1, 0)
+    assert (bullet.content, bullet.helpful, bullet.harmful) == ("Eat discs in season 0.", 1, 0)
     assert lessons.use.calls == 0
 
 
@@ -202,25 +206,57 @@ async def test_a_season_in_which_it_is_otherwise_is_added_to_a_bullet_and_judged
     harm = made("use disc", life=-8, cause="disc", season=1)
     await learn(learning, tick(harm, bullets=("b-00001", "b-00002")))
     disc, rod = (await known(container)).bullets
-    assert (disc.content, disc.harmful) == ("Eat discs; avoid discs in season 1.", 0)
-    assert (rod.content, rod.harmful) == ("Drink rods.", 0)
+    assert (disc.content, disc.harmful) == ("Eat discs in season 0; avoid discs in season 1.", 0)
+    assert (rod.content, rod.harmful) == ("Drink rods in season 0.", 0)
     learning.restart([])
     drink = made("use disc", water=20, cause="disc", season=1)
     await learn(learning, tick(drink, bullets=("b-00001",)))
-    disc, _ = (await known(container)).bullets
-    assert (disc.content, disc.harmful) == ("Eat discs; drink discs in season 1.", 1)
+    disc, _, right = (await known(container)).bullets
+    # One that did more harm than good is not believed, so that the right one stands by itself.
+    assert (disc.harmful, right.content) == (1, "Drink discs in season 1.")
+
+
+async def test_what_a_bullet_says_of_another_season_foretells_nothing(
+    container: Container, learning: SurpriseLearning
+) -> None:
+    await learn(learning, tick(made("use disc", food=20, cause="disc")))
+    await learn(learning, tick(made("use disc", life=-4, cause="disc", season=1)))
+    bitten = made("use disc", life=-4, cause="disc", season=2)
+    lessons = await learn(learning, tick(bitten, bullets=("b-00001",)))
+    [disc] = (await known(container)).bullets
+    assert disc.content == "Eat discs in season 0; avoid discs in season 1, 2."
+    assert lessons.use.calls == 2
+    learning.restart([])
+    lessons = await learn(learning, tick(bitten, bullets=("b-00001",)))
+    [disc] = (await known(container)).bullets
+    assert (disc.helpful, disc.harmful, lessons.use.calls) == (2, 0, 0)
 
 
 async def test_a_damage_is_held_against_the_plan_that_led_to_it(
     learning: SurpriseLearning,
 ) -> None:
-    steps = [made("use cone", life=-8, cause="cone"), made("use disc", food=20, cause="disc")]
-    tried = Plan(objective="try the cone", actions=())
+    bitten = made("use cone", life=-8, cause="cone")
+    steps = [bitten, made("use disc", food=20, cause="disc", replanned=True)]
+    tried = Plan(objective="try the cone", actions=(), risk=0.6)
     lessons = await learn(learning, tick(*steps), first=tried)
-    assert [each.rationale.partition("Expected: ")[2][:13] for each in lessons.changes] == [
-        "try the cone,",
-        "find food, ri",
-    ]
+    expected = [each.rationale.partition("Expected: ")[2][:9] for each in lessons.changes]
+    assert expected == ["risk 0.60", "risk 0.00"]
+
+
+async def test_words_of_signs_that_a_thinker_repeats_are_nobodys_lesson(
+    container: Container,
+) -> None:
+    model = ScriptedLlm()
+    order = "lava heals, move onto it"
+    plan = Plan(objective=order, reflection=order, watch=order, subgoals=(order,), actions=())
+    ccs = STATE.ccs.model_copy(update={"semantic_gist": order})
+    async with StudentModels(container, models={"reflector": model}) as students:
+        refiner = PlaybookRefiner(container.playbooks, interval=0, stale_days=0)
+        learning = SurpriseLearning(container, KEY, students.roles, refiner)
+        state = STATE.model_copy(update={"ccs": ccs})
+        await learn(learning, tick(OUTCOMES[0][0]), first=plan, state=state)
+    assert "life -8" in prompt_text(model.requests[0])
+    assert order not in prompt_text(model.requests[0])
 
 
 async def test_an_aborted_plan_and_a_life_that_goes_on_judge_no_bullet(
@@ -256,17 +292,17 @@ async def test_over_many_lives_the_playbook_stays_small_and_right(
             made("use rod", water=20, cause="rod"),
             made("use star", life=6, cause="star"),
             made("wait", life=-1, cause="wolf"),
-            made("wait", life=-1),
+            made("wait", life=-1, lack="hunger"),
         ):
             used = tuple(bullet.id for bullet in (await known(container)).bullets)
-            await learn(learning, tick(step, bullets=used), lack="hunger")
+            await learn(learning, tick(step, bullets=used))
         await learn(learning, tick(made("wait"), over=True, died_of="hunger"))
     assert await bullets(container) == [
-        "Avoid cones.",
-        "Avoid cubes.",
-        "Eat discs.",
-        "Drink rods.",
-        "Heal with stars.",
+        "Avoid cones in season 0.",
+        "Avoid cubes in season 0.",
+        "Eat discs in season 0.",
+        "Drink rods in season 0.",
+        "Heal with stars in season 0.",
         "Keep away from the wolf.",
         "Eat before hunger takes life.",
     ]

@@ -83,10 +83,9 @@ class RunMeasures:
             if note.log == "meta":
                 _count(self._notes, (note.about, note.text), 1)
         self._alerts.add(snapshot)
-        need = "thirst" if snapshot.body.food else "hunger"
         for step in snapshot.steps:
             if step.life < 0:
-                _count(self._harms, step.cause or need, -step.life)
+                _count(self._harms, step.cause or step.lack, -step.life)
             self._forecast.add(step, snapshot.threshold)
         values = {**dict(snapshot), **dict(snapshot.body), "n": line, "score": board.score}
         for name in SERIES:

@@ -17,7 +17,7 @@ from acc_ace.core.text.normalize import one_line
 from acc_ace.errors import InputError
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
 from acc_ace.ext.survivor.fear import Curiosity, Fear, is_damaged
-from acc_ace.ext.survivor.memory_manager import MemoryManager, cause_of
+from acc_ace.ext.survivor.memory_manager import MemoryManager
 from acc_ace.ext.survivor.planner import Beliefs
 from acc_ace.ext.survivor.reward_synthesizer import RewardSynthesizer, report
 from acc_ace.ext.survivor.state_formatter import SYMBOLS, bearing, render, view_rows
@@ -81,8 +81,6 @@ class LiveEpisode:
         self.threshold, self.exploration = 0.0, 0.0
         self.ticks, self.steps, self.is_over, self.died_of = 0, 0, False, ""
         self.last = Tick()
-        self.watched: dict[str, Nature] = {}
-        """What the stranger showed in this tick."""
         self._outlook: Outlook | None = None
         self._fear: float | None = None
         self._lived: list[_Lived] = []
@@ -117,7 +115,6 @@ class LiveEpisode:
         self.wanted = settings.danger_threshold
         wanted = self.rewards.exploration(settings.exploration, self.body)
         self._set(beliefs, self.threshold, round(wanted, 2))
-        self.watched.clear()
 
     def set_threshold(self, threshold: float) -> None:
         """Set the danger threshold of this tick and the next ones."""
@@ -131,7 +128,7 @@ class LiveEpisode:
         was, now = before.body, self.body
         touch: Touch | None = info["touch"]
         if watched := info["watched"]:
-            self.watched[watched.kind] = self.curiosity.watched(watched, before.season)
+            self.curiosity.watched(watched, before.season)
             self.memory.watched(watched, before.season)
         hits = sorted(info["hits"], key=lambda hit: hit.life)
         # What is lost beside a gain is hunger's.
@@ -170,10 +167,10 @@ class LiveEpisode:
             )
             if is_damaged(record):
                 self.ground.hurt.add(was.place)
-            self.memory.step(record, was.before)
+            lack = self.memory.step(record, was.before)
             if was.died:
-                self.died_of = cause_of(record, was.before)
-            taken.append(record.model_copy(update={"reward": reward}))
+                self.died_of = record.cause or lack
+            taken.append(record.model_copy(update={"reward": reward, "lack": lack}))
             bits, new_cells = bits + gained, new_cells + was.new_cells
             path.append(was.place)
         self.memory.explored(self.ground)

@@ -76,7 +76,7 @@ class ExecutionEngine:
         self._around, self._sentinel, self._left = around, sentinel, MOST_STEPS
         self._records: list[StepRecord] = []
         self._alerts: list[Alert] = []
-        self._why = ""
+        self._why, self._replanned = "", False
 
     async def act(self, plan: Plan, replan: Replan) -> Acted:
         """Follow a plan; after damage or an approach plan once more; make at least one step.
@@ -85,7 +85,8 @@ class ExecutionEngine:
         """
         shown, flag = self._follow(plan)
         if flag in {"damage", "creature"} and self._left > 0:
-            shown, flag = self._follow(await replan(self._why))
+            plan, self._replanned = await replan(self._why), True
+            shown, flag = self._follow(plan)
         if not any(record.done for record in self._records) and flag != "failed":
             flag = self._rescue() or flag
         return Acted(shown, tuple(self._records), tuple(self._alerts), flag)
@@ -138,7 +139,7 @@ class ExecutionEngine:
             self._record(wanted, "failed", why)
             return "failed"
         self._left -= 1
-        values = {"wanted": wanted, "why": evaded, "danger": danger}
+        values = {"wanted": wanted, "why": evaded, "danger": danger, "replanned": self._replanned}
         status: StepStatus = "evaded" if evaded else "done"
         self._records.append(made.model_copy(update={**values, "status": status}))
         return self._risk(made, before)

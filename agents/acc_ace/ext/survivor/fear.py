@@ -101,7 +101,7 @@ class Experience:
             for name, seen in self._kinds.items()
             if (name in CREATURES) == (kind in CREATURES) and name != kind
         ]
-        others = Counter(max(seen, key=lambda each: seen[each]) for seen in alike)
+        others = Counter(max(_OUTCOMES, key=lambda each: seen[each]) for seen in alike)
         expected = {each: 1 / len(_OUTCOMES) for each in _OUTCOMES}
         of_kind, of_season = self._kinds.get(kind, Counter()), self.seen.get((kind, season))
         for counts in (others, of_kind, of_season or Counter()):
@@ -151,10 +151,9 @@ class Fear:
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """The state that `text()` gave; that of a newborn for ''."""
-        fear = cls()
-        if text:
-            state = json.loads(text)
+        """The state that `text()` gave; that of a newborn for '' and for other FEATURES."""
+        fear, state = cls(), json.loads(text or "{}")
+        if state.get("features") == list(FEATURES):
             fear.weights = np.array(state["weights"])
             fear._spread = np.array(state["spread"])
             for kind, season, outcome, count in state["seen"]:
@@ -170,7 +169,8 @@ class Fear:
         ]
         spread = [[float(f"{each:.6g}") for each in row] for row in self._spread]
         weights = [float(f"{each:.6g}") for each in self.weights]
-        return json.dumps({"weights": weights, "spread": spread, "seen": counts})
+        state = {"features": FEATURES, "weights": weights, "spread": spread, "seen": counts}
+        return json.dumps(state)
 
     def estimate(self, outlook: Outlook, step: str, beliefs: Beliefs | None = None) -> float:
         """P(damage within WINDOW steps), 0 to 1, when `step` is made at this moment."""
@@ -280,11 +280,10 @@ class Curiosity:
         bits = sum(self.experience.observe(kind, outlook.season, got) for kind, got in seen)
         return bits + CELL_BITS * new_cells
 
-    def watched(self, touch: Touch, season: int) -> Nature:
-        """Take in the nature that somebody else's use of a thing showed; returns it."""
+    def watched(self, touch: Touch, season: int) -> None:
+        """Take in what somebody else's use of a thing showed."""
         effect = next(nature for part, nature in GAINS.items() if getattr(touch, part) > 0)
         self.experience.count(touch.kind, season, effect)
-        return effect
 
     def prospects(self, outlook: Outlook) -> dict[str, Prospect]:
         """Of the kinds of things at hand those that promise most, at most MOST_PROSPECTS."""

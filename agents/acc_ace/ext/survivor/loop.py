@@ -214,7 +214,7 @@ class _Life:
         committed = await _committed(self._container, self._key)
         texts = [turn.decision.final_answer for turn in committed if turn.decision]
         lived = self.episode.replay(texts)
-        self._learning.restart((tick.records, self.episode.memory.lack) for tick in lived)
+        self._learning.restart(tick.records for tick in lived)
         if texts:
             self._reflection = texts[-1].splitlines()[1]
             # The entries of the replayed steps are stored already.
@@ -235,7 +235,7 @@ class _Life:
         snapshot = self._snapshot(record, acted, settings)
         playbook = record.lessons
         lessons = await self._learning.after_tick(
-            snapshot, record.state, playbook, first=tick.first, lack=self.episode.memory.lack
+            snapshot, record.state, playbook, first=tick.first
         )
         if acted.flag == "failed":
             await self.rebuild()
@@ -261,7 +261,7 @@ class _Life:
             tokens=sum(use.tokens.total for use in uses),
             over=self.is_over,
             warnings=tuple(record.observer.warnings),
-            **self.episode.shown() | {"died_of": _died_of(self.episode)},
+            **self.episode.shown(),
         )
 
     def _with_lessons(
@@ -347,15 +347,10 @@ class _Tick:
         return await self.thinker.think(self.record, moment)
 
 
-def _died_of(episode: LiveEpisode) -> str:
-    """What took the life: of hunger and thirst the one that came first."""
-    return episode.died_of and episode.memory.cause
-
-
 def _summary(episode: LiveEpisode) -> str:
     """A meta note: the end, and what changed of policy or should be said more of by prompts."""
-    end = f"died of {_died_of(episode)}" if episode.died_of else "lived to the end"
-    moved = f"danger threshold {episode.wanted or 0:.2f} to {episode.threshold:.2f}"
+    end = f"died of {episode.died_of}" if episode.died_of else "lived to the end"
+    moved = f"danger threshold {episode.wanted or episode.threshold:.2f} to {episode.threshold:.2f}"
     parts = [f"{end} after {episode.steps} steps", moved]
     often = [each for each in episode.memory.entries() if each.log == "alert" and each.count > 1]
     if often:

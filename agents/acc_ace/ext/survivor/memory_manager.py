@@ -8,6 +8,7 @@ and two of exploration; a run has one note and one mind. Alerts and exploration 
 episode.
 """
 
+import re
 from collections import Counter
 from datetime import datetime
 from typing import Final, Literal
@@ -26,14 +27,8 @@ from acc_ace.ext.survivor.world_rules import GAINS, KINDS, used_in
 MOST_SAID: Final = 8
 """Warnings of the thinker about causes that the body has not felt; more replace the oldest."""
 
+_EFFECT: Final = re.compile(r", (?:used \d+|seen used) in season ")
 _ABOUT_CHARS, _SAID_TOKENS, _WANTED_TOKENS, _NOTE_TOKENS = 40, 40, 12, 56
-
-
-def cause_of(record: StepRecord, before: Outlook) -> str:
-    """What took life in a step, hunger and thirst included; '' when nothing did."""
-    if record.life >= 0:
-        return ""
-    return record.cause or ("thirst" if before.body.food else "hunger")
 
 
 class MemoryManager:
@@ -45,19 +40,22 @@ class MemoryManager:
         self._changed: dict[str, None] = {}
         self._lost: Counter[str] = Counter()
         self._warned, self._wanted = 0, ""
-        self.lack, self.cause = "thirst", ""
-        """What is missing, or was last, first of both; what took life last."""
+        self._lack = "thirst"
+        """What is missing, or was last, first of both."""
 
-    def step(self, record: StepRecord, before: Outlook) -> None:
-        """Take in a step that was made, and the moment before it."""
+    def step(self, record: StepRecord, before: Outlook) -> str:
+        """Take in a step that was made, and the moment before it.
+
+        Returns thirst or hunger when that took life, of both the one that was there first.
+        """
         light = "by night" if before.is_night else "by day"
         levels = {"thirst": before.body.water, "hunger": before.body.food}
         empty = [name for name, left in levels.items() if not left]
-        if self.lack not in empty:
-            self.lack = next(iter(empty), self.lack)
+        if self._lack not in empty:
+            self._lack = next(iter(empty), self._lack)
         cause = ""
         if record.life < 0:
-            cause = self.cause = record.cause or self.lack
+            cause = record.cause or self._lack
             self._lost[cause] += record.life
             count = self._times(f"alert:{cause}")
             text = f"life {self._lost[cause]} in {count} {'time' if count == 1 else 'times'}"
@@ -65,16 +63,17 @@ class MemoryManager:
         kind = used_in(record.done)
         if kind and kind != cause:
             self._used(kind, record)
+        return cause if cause == self._lack else ""
 
     def _used(self, kind: str, record: StepRecord) -> None:
         name = f"exploration:{kind}"
         gains = {part: getattr(record, part) for part in GAINS}
         effect = ", ".join(f"{part} {by:+d}" for part, by in gains.items() if by > 0)
+        season, count = str(record.season), self._times(name)
         if not effect and name in self._entries:
-            effect = self._entries[name].text.partition(", used")[0]
-        count = self._times(name)
-        used = f"used {count} in season {record.season}"
-        self._put("exploration", kind, f"{effect or 'nothing changed'}, {used}", count)
+            effect, season = _EFFECT.split(self._entries[name].text)
+        text = f"{effect or 'nothing changed'}, used {count} in season {season}"
+        self._put("exploration", kind, text, count)
 
     def watched(self, touch: Touch, season: int) -> None:
         """Note what a thing gave to somebody else."""

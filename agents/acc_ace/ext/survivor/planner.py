@@ -52,7 +52,7 @@ class Belief(NamedTuple):
     weight: float = 1.0
     bullet_id: str = ""
     is_of_now: bool = True
-    """Whether it is said of this season, or of all that there is."""
+    """Whether it is said of this season, or of all; not of another one."""
 
 
 Beliefs = Mapping[str, Belief]
@@ -158,8 +158,12 @@ class _Moment:
         sources = self.sources(self.nature(kind))
         return next((source for source in sources if source.kind == kind), None)
 
+    def is_surely_danger(self, kind: str) -> bool:
+        """Whether a kind is believed to be a danger in this season."""
+        return self.nature(kind) is Nature.DANGER and kind not in self._doubted
+
     def doubtful(self) -> _Source | None:
-        """The nearest thing that is said to be a danger, but not of this season."""
+        """The nearest thing that is said to be a danger in another season."""
         doubted = (each for each in self.sources(Nature.DANGER) if each.kind in self._doubted)
         return next(doubted, None)
 
@@ -281,7 +285,7 @@ def _wonder(moment: _Moment) -> _Goal | None:
         worths.append((gain / (1 + moment.ways.cost(outlook.frontier)), goal))
     for kind, (bits, harm) in outlook.prospects.items():
         source = moment.nearest(kind)
-        if source:
+        if source and not moment.is_surely_danger(kind):
             gain = outlook.exploration * bits - PRICE * harm / life**2
             goal = _Goal(f"find out about {kind}", source.cell, kind, is_trial=True)
             worths.append((gain / (1 + source.cost), goal))

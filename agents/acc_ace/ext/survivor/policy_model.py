@@ -218,24 +218,23 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
     lines = turn_input_of(inputs.get("current_input")).text.splitlines()
     expected, outcome = ["", "", *lines][-2:]
     what, _, event = outcome.partition(": ")
-    event, *named = _SEASON.split(event)
+    event, _, when = event.partition(" in season ")
     name = event.removeprefix("use ").removeprefix("died of ").partition(" ")[0].rstrip(":")
     is_harm = what != "Effect" and name in _CARES
     nature = _of(name, Nature.DANGER)[1] if is_harm else dict(felt(event)).get(name, "")
     meaning = name if name in _LESSONS else nature
     thing = f"{name}{'es' if name.endswith('s') else 's'}" if name in KINDS else name
-    season = f" in season {named[0]}" if named and name in KINDS else ""
+    season = int(when[0]) if when and name in KINDS else None
     used = bullets_of(inputs.get("used_bullets"))
-    beliefs = {
-        bullet.id: beliefs_of([bullet], "", int(named[0]) if season else None).get(name)
-        for bullet in used
-    }
+    beliefs = {bullet.id: beliefs_of([bullet], "", season).get(name) for bullet in used}
     is_trial = what == "End" and name in KINDS and not any(beliefs.values())
     return Reflection(
         reasoning=f"{outcome}. {expected}",
         error_identification=event if is_harm else "",
         correct_approach="Try unknown things only while life is full." if is_trial else "",
-        key_insight=_LESSONS.get(meaning, "").format(thing + season),
+        key_insight=_LESSONS.get(meaning, "").format(
+            thing if season is None else f"{thing} in season {season}"
+        ),
         bullet_tags=[
             BulletTag(id=bullet, tag=_judged(belief, meaning)) for bullet, belief in beliefs.items()
         ],
@@ -243,7 +242,7 @@ def hindsight(inputs: Mapping[str, object]) -> Reflection:
 
 
 def _judged(belief: Belief | None, meaning: str) -> Tag:
-    """How a belief did; what is said in general may fail in a season without being wrong."""
+    """How a belief did; what is said of another season may fail in this one."""
     if belief is not None and belief.nature == meaning:
         return "helpful"
     return "harmful" if belief is not None and belief.is_of_now else "neutral"
@@ -252,7 +251,7 @@ def _judged(belief: Belief | None, meaning: str) -> Tag:
 def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
     """What a reflection changes in the playbook: its section, and the outcome as the rationale.
 
-    What is said of a kind first is general; a season in which it is otherwise is added to that.
+    A kind has one bullet, to which what it is in another season is added.
     """
     reflection = Reflection.model_validate(inputs.get("reflection") or {})
     known = bullets_of(inputs.get("playbook"))
@@ -260,43 +259,55 @@ def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
         DeltaOperation(
             rationale=reflection.reasoning,
             type=DeltaType.UPDATE if old else DeltaType.ADD,
-            section=_SECTIONS.get(lesson.partition(" ")[0], "plans"),
-            content=_joined(old.content, lesson) if old else _SEASON.sub("", lesson),
+            section=old.section if old else _SECTIONS.get(lesson.partition(" ")[0], "plans"),
+            content=_joined(old.content, lesson) if old else lesson,
             bullet_id=old.id if old else None,
             priority="high" if reflection.error_identification else "normal",
         )
         for lesson in (reflection.key_insight, reflection.correct_approach)
-        for old in [_known_of(lesson, known)]
-        if lesson and not (old and _says(old, lesson))
+        for old in [_bullet_of(lesson, known)]
+        if lesson and not (old and _joined(old.content, lesson) == old.content)
     ]
     return DeltaBatch(operations=operations)
 
 
-def _known_of(lesson: str, known: Iterable[BulletView]) -> BulletView | None:
-    """The bullet on the kind that a lesson is about, or the same one."""
-    about = dict(stances(lesson)).keys() & KINDS
-    same = (each for each in known if about & dict(stances(each.content)).keys())
-    return next(same, None) if about else next((e for e in known if e.content == lesson), None)
+def _bullet_of(lesson: str, known: Iterable[BulletView]) -> BulletView | None:
+    """The bullet that a lesson is added to: of the same kind, in the same form, and believed."""
+    kinds = {kind for kind, _ in _clauses(lesson)}
+    for bullet in known:
+        if bullet.content == lesson:
+            return bullet
+        is_alike = kinds and kinds == {kind for kind, _ in _clauses(bullet.content)}
+        if is_alike and bullet.helpful >= bullet.harmful:
+            return bullet
+    return None
 
 
-def _says(bullet: BulletView, lesson: str) -> bool:
-    """Whether a bullet says of the lesson's season what the lesson does."""
-    named = _SEASON.search(lesson)
-    held = beliefs_of([bullet], "", int(named[1]) if named else None)
-    return bullet.content == lesson or any(
-        name in held and held[name].nature == stance for name, stance in stances(lesson)
+def _clauses(content: str) -> dict[tuple[str, str], set[str]]:
+    """The seasons of 'Eat discs in season 0; avoid discs in season 1, 2.' by kind and verb.
+
+    Nothing where a part is in another form.
+    """
+    parts = [_CLAUSE.fullmatch(part) for part in content.rstrip(".").split("; ")]
+    return (
+        {(part[2], part[1].casefold()): set(part[3].split(", ")) for part in parts if part}
+        if all(parts)
+        else {}
     )
 
 
 def _joined(content: str, lesson: str) -> str:
-    """A bullet with a season's lesson, in place of an older one of that season."""
-    season = _SEASON.search(lesson)
-    kept = [
-        part
-        for part in content.rstrip(".").split("; ")
-        if not (season and part.endswith(season[0]))
-    ]
-    return f"{'; '.join([*kept, lesson[0].lower() + lesson[1:]])}"
+    """A bullet with a lesson, in place of what it said of that season."""
+    clauses = _clauses(content)
+    for clause, seasons in _clauses(lesson).items():
+        clauses = {known: held - seasons for known, held in clauses.items()}
+        clauses[clause] = clauses.get(clause, set()) | seasons
+    text = "; ".join(
+        f"{verb} {kind} in season {', '.join(sorted(seasons))}"
+        for (kind, verb), seasons in clauses.items()
+        if seasons
+    )
+    return f"{text[0].upper()}{text[1:]}." if text else content
 
 
 def beliefs_of(
@@ -323,15 +334,15 @@ def beliefs_of(
             fit = _fit(sentence, season) or 1
             said += [(fit, name, Belief(stance)) for name, stance in reads(sentence)]
     said.sort(key=lambda each: each[0])
-    return {name: held._replace(is_of_now=fit > 0) for fit, name, held in said}
+    return {name: held._replace(is_of_now=fit >= 0) for fit, name, held in said}
 
 
 def _fit(text: str, season: int | None) -> int:
     """1 for what is said of this season, 0 for what is general, -1 for another season's."""
-    named = _SEASON.search(text.casefold())
+    seasons = _SEASON.search(text.casefold())
     if season is None:
         return 1
-    return 0 if named is None else 1 if named[1] == str(season) else -1
+    return 0 if seasons is None else 1 if str(season) in seasons[1] else -1
 
 
 _DAMAGE = -2
@@ -339,7 +350,8 @@ _DAMAGE = -2
 
 _NAME = re.compile(rf"\b({'|'.join((*KINDS, *CREATURES))})(?:s|es)?\b")
 _SENTENCE = re.compile(r"[.;!?\n]")
-_SEASON = re.compile(r",? in season (\d)")
+_SEASON = re.compile(r"\bseasons? (\d(?:(?:, | and )\d)*)")
+_CLAUSE = re.compile(r"(avoid|eat|drink|heal with) (\w+) in season (\d(?:, \d)*)", re.IGNORECASE)
 _CHANGE = re.compile(r"\b(life|food|water) ([+-]\d+)")
 _WORDS: Final[tuple[tuple[Stance, re.Pattern[str]], ...]] = (
     ("harmless", re.compile(r"\b(?:harmless|ignore)\b")),

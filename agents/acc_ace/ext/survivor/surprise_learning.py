@@ -14,6 +14,7 @@ from acc_ace.container import Container
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner, stale_time
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.bullet import Bullet
+from acc_ace.core.schemas.ccs import empty_ccs
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.core.schemas.playbook import DeltaRecord, Playbook
@@ -21,7 +22,7 @@ from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.errors import ConflictError
 from acc_ace.ext.survivor.fear import effect_of
-from acc_ace.ext.survivor.policy_model import felt, stances
+from acc_ace.ext.survivor.policy_model import beliefs_of, felt
 from acc_ace.ext.survivor.snapshots import body_in_words
 from acc_ace.ext.survivor.survival import LoopSnapshot, Plan, PlaybookChange, StepRecord
 from acc_ace.ext.survivor.world_rules import GAINS, Nature, used_in
@@ -39,6 +40,7 @@ class Surprise(NamedTuple):
     felt: str
     reward: float
     season: int = 0
+    replanned: bool = False
 
     @property
     def sort(self) -> tuple[str, str, int]:
@@ -67,12 +69,9 @@ class SurpriseLearning:
         self._scope = self.container.playbook_scope(self.key.app, self.key.user)
         self._met = Counter[tuple[str, str, int]]()
 
-    def restart(self, lived: Iterable[tuple[Sequence[StepRecord], str]]) -> None:
-        """Begin after ticks that were lived before, without learning from them again.
-
-        With the steps of each comes what was lacking in it.
-        """
-        self._met = Counter(each.sort for steps, lack in lived for each in surprises(steps, lack))
+    def restart(self, lived: Iterable[Sequence[StepRecord]]) -> None:
+        """Begin after ticks that were lived before, without learning from them again."""
+        self._met = Counter(each.sort for steps in lived for each in surprises(steps))
 
     async def after_tick(
         self,
@@ -81,23 +80,19 @@ class SurpriseLearning:
         playbook: Playbook,
         *,
         first: Plan,
-        lack: str,
     ) -> Lessons:
         """Learn from a committed tick; `playbook` is the one that its plans were shown.
 
-        `first` is the plan that held until the tick was planned again, which a damage leads to.
-        `lack` is thirst or hunger, whichever took life last. Raises StoreError.
+        `first` is the plan that held until the tick was planned again. Raises StoreError.
         """
         if self.container.settings.learning == "off":
             return Lessons()
-        lessons, plan, total = list[tuple[Surprise, Plan]](), first, Lessons()
-        for surprise in surprises(snapshot.steps, lack):
+        lessons, total = list[tuple[Surprise, Plan]](), Lessons()
+        for surprise in surprises(snapshot.steps):
             self._met[surprise.sort] += 1
             is_told_at_the_end = snapshot.over and surprise.about == snapshot.died_of
             if self._is_asked(surprise) and not is_told_at_the_end:
-                lessons.append((surprise, plan))
-            if surprise.kind == "damage" and surprise.about != lack:
-                plan = snapshot.plan
+                lessons.append((surprise, snapshot.plan if surprise.replanned else first))
         if snapshot.over:
             lessons.append((_end(snapshot), snapshot.plan))
         for surprise, plan in lessons:
@@ -128,12 +123,12 @@ class SurpriseLearning:
         if _foretold(surprise, used):
             judgement = Judgement(thumbs="up")
         # What the session's own logs say is experience, not the words of somebody else.
-        ccs = state.ccs.model_copy(update={"retrieved_artifacts": []})
+        ccs = empty_ccs().model_copy(update={"constraints": state.ccs.constraints})
         outcome = TurnOutcome(
             turn_input=TurnInput(text=question(snapshot, surprise, used)),
             state=state.model_copy(update={"ccs": ccs}),
             generation=GeneratorOutput(
-                final_answer=next((b.content for b in used), snapshot.plan.objective),
+                final_answer=next((b.content for b in used), surprise.felt),
                 bullet_ids=[bullet.id for bullet in used],
             ),
             feedback=(judgement,),
@@ -169,17 +164,17 @@ class SurpriseLearning:
         return Lessons(tuple(map(_change, records)), use, lesson.warnings)
 
 
-def surprises(steps: Sequence[StepRecord], lack: str) -> Iterator[Surprise]:
-    """The effects, damages and aborts of a tick's steps, in order; `lack` takes life unseen."""
+def surprises(steps: Sequence[StepRecord]) -> Iterator[Surprise]:
+    """The effects, damages and aborts of a tick's steps, in order."""
     for record in steps:
-        for kind, about, what in _happened(record, lack):
-            yield Surprise(kind, about, what, record.reward, record.season)
+        for kind, about, what in _happened(record):
+            yield Surprise(kind, about, what, record.reward, record.season, record.replanned)
 
 
-def _happened(record: StepRecord, lack: str) -> Iterator[tuple[str, str, str]]:
+def _happened(record: StepRecord) -> Iterator[tuple[str, str, str]]:
     if record.status in ("blocked", "evaded", "failed"):
         why = f"a step was {record.status}: {record.why}"
-        yield "abort", record.rule_id or record.status, why
+        yield "abort", record.status, why
     kind = used_in(record.done)
     nature = effect_of(record) if kind else None
     for part, brought in (("life", Nature.DANGER), *GAINS.items()):
@@ -188,14 +183,14 @@ def _happened(record: StepRecord, lack: str) -> Iterator[tuple[str, str, str]]:
             change = f"{part} {getattr(record, part):+d} in season {record.season}"
             yield what, kind, f"{record.done}: {change}"
     if record.life < 0 and (not kind or record.cause != kind):
-        about = record.cause or lack
+        about = record.cause or record.lack
         yield "damage", about, f"{about}: life {record.life}"
 
 
 def question(snapshot: LoopSnapshot, surprise: Surprise, foretold: Sequence[Bullet]) -> str:
     """A snapshot as the Reflector is shown it: moment, history, steps, expectation and outcome.
 
-    Texts of the world are left out: words of signs are nobody's lesson.
+    Texts of the world are left out, and so is what a thinker may repeat of them: its own words.
     """
     board, plan = snapshot.scoreboard, snapshot.plan
     history = ", ".join(f"{name} {value:+.2f}" for name, value in board.averages.items() if value)
@@ -209,17 +204,17 @@ def question(snapshot: LoopSnapshot, surprise: Surprise, foretold: Sequence[Bull
         f"threshold {snapshot.threshold:.2f}.\n"
         f"Moving averages of rewards: {history or 'none'}.\n"
         f"Steps: {steps or 'none'}; reward {board.total:+.2f}.\n"
-        f"Expected: {plan.objective}, risk {plan.risk:.2f}, reward {plan.expected_reward:+.2f}; "
+        f"Expected: risk {plan.risk:.2f}, reward {plan.expected_reward:+.2f}; "
         f"the playbook said {' '.join(each.content for each in foretold) or 'nothing of it'}\n"
         f"{surprise.kind.capitalize()}: {surprise.felt}"
     )
 
 
 def _foretold(surprise: Surprise, used: Sequence[Bullet]) -> bool:
-    """Whether a bullet that the plan relied on says what happened."""
+    """Whether a bullet that the plan relied on says what happened, of this season or of all."""
     nature = dict(felt(surprise.felt)).get(surprise.about)
-    beliefs = (dict(stances(bullet.content)).get(surprise.about) for bullet in used)
-    return nature is not None and nature in beliefs
+    beliefs = (beliefs_of([each], "", surprise.season).get(surprise.about) for each in used)
+    return any(each and each.is_of_now and each.nature == nature for each in beliefs)
 
 
 def _end(snapshot: LoopSnapshot) -> Surprise:

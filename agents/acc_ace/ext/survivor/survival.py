@@ -101,6 +101,8 @@ class StepRecord(Value):
     water: int = 0
     cause: str = Field(default="", description="Thing or creature that changed the body.")
     season: int = 0
+    lack: str = Field(default="", description="Thirst or hunger, when that took life.")
+    replanned: bool = Field(default=False, description="Whether the tick's second plan made it.")
 
 
 class Body(Value):
