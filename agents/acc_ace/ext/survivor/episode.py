@@ -16,17 +16,16 @@ from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.text.normalize import one_line
 from acc_ace.errors import InputError
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
-from acc_ace.ext.survivor.fear import Curiosity, Fear, is_damaged
-from acc_ace.ext.survivor.memory_manager import MemoryManager, cause_of
+from acc_ace.ext.survivor.fear import Fear, is_damaged
+from acc_ace.ext.survivor.memory_manager import MemoryManager
 from acc_ace.ext.survivor.planner import Beliefs
-from acc_ace.ext.survivor.reward_synthesizer import RewardSynthesizer, report
+from acc_ace.ext.survivor.reward_synthesizer import RewardSynthesizer, Tick, report
 from acc_ace.ext.survivor.state_formatter import SYMBOLS, bearing, render, view_rows
 from acc_ace.ext.survivor.survival import (
     Body,
     Cell,
     LoopSettings,
     Plan,
-    Scoreboard,
     StepRecord,
     StepStatus,
 )
@@ -37,7 +36,10 @@ _MARKS: Final = dict(zip(ACTIONS, "nswe.u", strict=True))
 _STEPS: Final = re.compile(r"steps: (.*); threshold (\d\.\d\d); exploration (\d\.\d\d)$")
 _STEP: Final = re.compile(r"(!?)([nswe.ux~-])(\d\.\d\d)")
 _NOT_MADE: Final[dict[str, StepStatus]] = {"x": "blocked", "-": "skipped", "~": "failed"}
-_MOST_RISKS, _PLACES, _SLOT_TOKENS = 4, 2, 450
+_MOST_RISKS = 4
+_SHOWN: Final = ("is_night", "season", "is_safe", "body", "unknown", "threshold", "exploration")
+"""What a snapshot has of a moment."""
+
 BODY: Final = "@"
 _KINDS: Final = {kind: str(number) for number, kind in enumerate(KINDS)}
 _CREATURES: Final = {kind: kind[0] for kind in CREATURES}
@@ -53,16 +55,6 @@ class _Lived(NamedTuple):
     died: bool
 
 
-class Tick(NamedTuple):
-    """What a tick led to, for its report and its snapshot."""
-
-    records: tuple[StepRecord, ...] = ()
-    board: Scoreboard = Scoreboard()
-    bits: float = 0.0
-    new_cells: int = 0
-    path: tuple[Cell, ...] = ()
-
-
 class LiveEpisode:
     """The surroundings of the Execution Engine, with map, fear, curiosity, rewards and logs."""
 
@@ -73,7 +65,7 @@ class LiveEpisode:
         """
         self.world, self.ground = world, ExplorationMap(world.sizes)
         self._fears = Fear.of(mind)
-        self.curiosity = Curiosity(self._fears.experience)
+        self.experience = self._fears.experience
         self.rewards, self.memory = RewardSynthesizer(), MemoryManager(key)
         self.beliefs: Beliefs = {}
         self.wanted: float | None = None
@@ -99,7 +91,7 @@ class LiveEpisode:
                 threshold=self.threshold,
                 exploration=self.exploration,
             )
-            self._outlook = replace(seen, prospects=self.curiosity.prospects(seen))
+            self._outlook = replace(seen, prospects=self.experience.prospects(seen))
         return self._outlook
 
     @property
@@ -131,7 +123,7 @@ class LiveEpisode:
         was, now = before.body, self.body
         touch: Touch | None = info["touch"]
         if watched := info["watched"]:
-            self.watched[watched.kind] = self.curiosity.watched(watched, before.season)
+            self.watched[watched.kind] = self.experience.watched(watched, before.season)
             self.memory.watched(watched, before.season)
         hits = sorted(info["hits"], key=lambda hit: hit.life)
         # What is lost beside a gain is hunger's.
@@ -164,7 +156,7 @@ class LiveEpisode:
             was = next(lived)
             in_reach = any(danger.is_near for danger in self._fears.dangers(was.before))
             self._fears.observe(was.before, record)
-            gained = self.curiosity.observe(was.before, record, was.new_cells)
+            gained = self.experience.observe(was.before, record, was.new_cells)
             reward = self.rewards.step(
                 record, was.after, bits=gained, in_reach=in_reach, died=was.died
             )
@@ -172,7 +164,7 @@ class LiveEpisode:
                 self.ground.hurt.add(was.place)
             self.memory.step(record, was.before)
             if was.died:
-                self.died_of = cause_of(record, was.before)
+                self.died_of = self.memory.cause
             taken.append(record.model_copy(update={"reward": reward}))
             bits, new_cells = bits + gained, new_cells + was.new_cells
             path.append(was.place)
@@ -197,30 +189,20 @@ class LiveEpisode:
         """The Result Formatter's report on the last tick: the next x_t."""
         return report(
             self.ticks,
-            self.last.records,
-            self.last.board,
+            self.last,
             self.outlook,
-            bits=self.last.bits,
-            new_cells=self.last.new_cells,
             risks=tuple(self._risks()),
             signs=self._signs,
         )
 
     def slots(self) -> str:
-        """The State Formatter's text of now; of harmful kinds no remembered places are told."""
-        natures = {kind: belief.nature for kind, belief in self.beliefs.items()}
-        places = {
-            kind: cells[: _PLACES if natures.get(kind) else 1]
-            for kind, cells in self.outlook.places.items()
-            if natures.get(kind) is not Nature.DANGER
-        }
+        """The State Formatter's text of now."""
         return render(
-            replace(self.outlook, places=places),
+            self.outlook,
             fear=self.fear,
             beliefs=self.beliefs,
             risks=tuple(self._risks()),
             place=self.ground.place,
-            max_tokens=_SLOT_TOKENS,
         )
 
     def shown(self) -> dict[str, Any]:
@@ -240,19 +222,13 @@ class LiveEpisode:
             "view": tuple(map("".join, rows)),
             "legend": {symbol: name for symbol, name in legend.items() if symbol in shown},
             "path": self.last.path,
-            "is_night": seen.is_night,
-            "season": seen.season,
-            "is_safe": seen.is_safe,
-            "body": self.body,
-            "unknown": seen.unknown,
+            **{name: getattr(seen, name) for name in _SHOWN},
             "fear": self.fear,
             "curiosity": self.last.bits,
-            "threshold": self.threshold,
-            "exploration": self.exploration,
             "steps": self.last.records,
             "scoreboard": self.last.board,
             "cells_seen": self.ground.cells_seen,
-            "kinds_known": len(self.curiosity.kinds_known),
+            "kinds_known": len(self.experience.kinds_known),
             "died_of": self.died_of,
         }
 
