@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
-from acc_ace.ext.survivor.fear import WINDOW, Curiosity, Fear, is_damaged
+from acc_ace.ext.survivor.fear import WINDOW, Fear, is_damaged
 from acc_ace.ext.survivor.planner import Belief, Beliefs, plan_steps
 from acc_ace.ext.survivor.survival import LoopSettings, StepRecord
 from acc_ace.ext.survivor.world import World
@@ -118,7 +118,7 @@ def judged(fear: Fear, moments: Sequence[Moment], *, learns: bool) -> Sample:
         scores.append(fear.estimate(seen, record.done))
         if learns:
             fear.observe(seen, record)
-            Curiosity(fear.experience).observe(seen, record, 0)
+            fear.experience.observe(seen, record, 0)
     hurt = [is_damaged(record) for _, record in moments]
     whole = [at for at in range(len(hurt)) if at + WINDOW <= len(hurt) or any(hurt[at:])]
     return Sample([scores[at] for at in whole], [any(hurt[at : at + WINDOW]) for at in whole])
@@ -157,7 +157,7 @@ def foresight(worlds: int) -> str:
             for seen, record in moments:
                 scores.append(fear.estimate(seen, record.done))
                 fear.observe(seen, record)
-                Curiosity(fear.experience).observe(seen, record, 0)
+                fear.experience.observe(seen, record, 0)
             if seed in LATE:
                 lives.append(warned(scores, [is_damaged(record) for _, record in moments]))
     harms, foreseen, false, steps = (sum(each) for each in zip(*lives, strict=True))

@@ -1,4 +1,4 @@
-"""Fear follows from damage that was lived, curiosity from outcomes that were new."""
+"""Fear follows from damage that was lived, experience from outcomes that were new."""
 
 from dataclasses import replace
 from math import log2
@@ -6,7 +6,7 @@ from math import log2
 import pytest
 
 from acc_ace.ext.survivor.exploration import CELL_BITS, Outlook
-from acc_ace.ext.survivor.fear import BASE_RATE, WINDOW, Curiosity, Fear, is_damaged
+from acc_ace.ext.survivor.fear import BASE_RATE, WINDOW, Experience, Fear, is_damaged
 from acc_ace.ext.survivor.planner import Belief
 from acc_ace.ext.survivor.survival import StepRecord
 from acc_ace.ext.survivor.world_rules import Nature
@@ -23,7 +23,7 @@ BITTEN = made("wait", life=-5, cause="wolf")
 def live(fear: Fear, outlook: Outlook, record: StepRecord) -> float:
     """A step as a life takes it in: both learn; returns the bits."""
     fear.observe(outlook, record)
-    return Curiosity(fear.experience).observe(outlook, record, 0)
+    return fear.experience.observe(outlook, record, 0)
 
 
 def test_fear_begins_at_the_base_rate() -> None:
@@ -189,32 +189,32 @@ def test_estimates_stay_probabilities_whatever_is_lived() -> None:
 
 def test_bits_are_the_divergence_of_the_predictive_after_from_before() -> None:
     # Before: 1/5 each. After: (1 + 1/5)/2 = 0.6 for what was seen, 0.1 for the four others.
-    bits = Curiosity().observe(ON_TORUS, POISONED, 0)
+    bits = Experience().observe(ON_TORUS, POISONED, 0)
     assert bits == pytest.approx(0.6 * log2(0.6 / 0.2) + 4 * 0.1 * log2(0.1 / 0.2))
 
 
 def test_what_is_known_brings_fewer_bits_and_a_surprise_more() -> None:
-    curiosity = Curiosity()
-    bits = [curiosity.observe(ON_TORUS, POISONED, 0) for _ in range(5)]
+    experience = Experience()
+    bits = [experience.observe(ON_TORUS, POISONED, 0) for _ in range(5)]
     assert bits == sorted(bits, reverse=True)
-    assert curiosity.observe(ON_TORUS, made("use torus", food=20, cause="torus"), 0) > bits[-1]
+    assert experience.observe(ON_TORUS, made("use torus", food=20, cause="torus"), 0) > bits[-1]
 
 
 def test_kinds_promise_less_once_known_and_more_when_the_season_changes() -> None:
     fear = Fear()
     seen = replace(ON_TORUS, places={"cone": ((5, 5),)})
-    curiosity = Curiosity(fear.experience)
-    unknown = curiosity.prospects(seen)
+    experience = fear.experience
+    unknown = experience.prospects(seen)
     assert unknown.keys() == {"torus", "cone"}
     for _ in range(6):
         live(fear, seen, POISONED)
-    known, later = curiosity.prospects(seen), curiosity.prospects(replace(seen, season=1))
+    known, later = experience.prospects(seen), experience.prospects(replace(seen, season=1))
     assert known["torus"].bits < later["torus"].bits < unknown["torus"].bits
     assert known["torus"].harm > unknown["torus"].harm
 
 
 def test_cells_are_counted_and_moves_alone_bring_no_bits() -> None:
-    assert Curiosity().observe(CALM, made("move north"), 3) == pytest.approx(3 * CELL_BITS)
+    assert Experience().observe(CALM, made("move north"), 3) == pytest.approx(3 * CELL_BITS)
 
 
 @pytest.mark.parametrize(
@@ -229,18 +229,18 @@ def test_cells_are_counted_and_moves_alone_bring_no_bits() -> None:
     ],
 )
 def test_a_kind_is_known_when_it_did_something(record: StepRecord, known: set[str]) -> None:
-    curiosity = Curiosity()
-    curiosity.observe(ON_TORUS, record, 0)
-    assert curiosity.kinds_known == known
+    experience = Experience()
+    experience.observe(ON_TORUS, record, 0)
+    assert experience.kinds_known == known
 
 
 def test_a_creature_beside_the_body_is_learnt_about() -> None:
-    curiosity = Curiosity()
+    experience = Experience()
     beside = moment(creatures={(0, 1): "wolf", (0, 4): "crow"})
-    assert curiosity.observe(beside, made("wait"), 0) > 0
-    assert curiosity.kinds_known == set()
-    curiosity.observe(beside, BITTEN, 0)
-    assert curiosity.kinds_known == {"wolf"}
+    assert experience.observe(beside, made("wait"), 0) > 0
+    assert experience.kinds_known == set()
+    experience.observe(beside, BITTEN, 0)
+    assert experience.kinds_known == {"wolf"}
 
 
 def test_the_bench_of_fear_measures_lives() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from acc_ace.core.text.tokens import estimate_tokens
-from acc_ace.ext.survivor.reward_synthesizer import SIGNS, report
-from acc_ace.ext.survivor.survival import Scoreboard
+from acc_ace.ext.survivor.reward_synthesizer import SIGNS, Tick, report
+from acc_ace.ext.survivor.survival import Scoreboard, StepRecord
 from acc_ace.ext.survivor.world_rules import SIGNS as TEXTS
 from tests.ext.survivor.moments import WELL, made, moment
 
@@ -31,14 +31,17 @@ STEPS = [
 
 
 def lines_of(*args: object, **changes: object) -> dict[str, str]:
-    fields: dict[str, object] = {"bits": 0.55, "new_cells": 3, **changes}
-    text = report(*args, **fields)  # type: ignore[arg-type]
+    text = report(*args, **changes)  # type: ignore[arg-type]
     return dict(line.split(": ", 1) for line in text.splitlines())
+
+
+def tick_of(*steps: StepRecord) -> Tick:
+    return Tick(steps, BOARD, bits=0.55, new_cells=3)
 
 
 def test_a_tick_is_reported_part_by_part() -> None:
     risks = ["wolf 1 north: took 5 life"]
-    assert lines_of(12, STEPS, BOARD, AFTER, risks=risks, signs=["No creature enters."]) == {
+    assert lines_of(12, tick_of(*STEPS), AFTER, risks=risks, signs=["No creature enters."]) == {
         "result of tick 12": "reward -0.35 (average +0.40): survival +0.60, damage -1.25, "
         "information +0.30",
         "steps": "move north ×2, use cone, wait, move south",
@@ -53,14 +56,14 @@ def test_a_tick_is_reported_part_by_part() -> None:
 
 
 def test_a_life_begins_with_what_is_in_sight() -> None:
-    assert lines_of(0, [], Scoreboard(), moment(things={(0, 1): "cone"})) == {
+    assert lines_of(0, Tick(), moment(things={(0, 1): "cone"})) == {
         "result of tick 0": "a life begins",
         "now in sight": "cone",
     }
 
 
 def test_an_uneventful_tick_says_that_nothing_happened() -> None:
-    lines = lines_of(3, [made("wait")], BOARD, moment())
+    lines = lines_of(3, tick_of(made("wait")), moment())
     assert (lines["damage"], lines["failures"], lines["now in sight"]) == (
         "none",
         "none",
@@ -78,8 +81,8 @@ def test_an_uneventful_tick_says_that_nothing_happened() -> None:
     ],
 )
 def test_no_sign_can_look_like_a_part_of_the_report(sign: str) -> None:
-    plain = report(12, STEPS, BOARD, AFTER, bits=0, new_cells=0)
-    text = report(12, STEPS, BOARD, AFTER, bits=0, new_cells=0, signs=[sign] * 20)
+    plain = report(12, tick_of(*STEPS), AFTER)
+    text = report(12, tick_of(*STEPS), AFTER, signs=[sign] * 20)
     before, _, quoted = text.rpartition("\n")
     assert before == plain
     assert quoted.startswith(f'{SIGNS}: "')
@@ -88,18 +91,16 @@ def test_no_sign_can_look_like_a_part_of_the_report(sign: str) -> None:
 
 
 def test_the_report_stays_short_whatever_the_tick() -> None:
-    assert estimate_tokens(report(12, STEPS, BOARD, AFTER, bits=0, new_cells=0)) <= 200
+    assert estimate_tokens(report(12, tick_of(*STEPS), AFTER)) <= 200
     crowded = moment(
         things={(row, column): "prism" for row in range(9) for column in range(9)},
         body=WELL.model_copy(update={"life": 1, "food": 1, "water": 1}),
     )
     steps = [made("", wanted="use cone", status="blocked", why="why " * 900) for _ in range(6)]
-    text = report(
-        12, steps, BOARD, crowded, bits=0, new_cells=0, risks=["risk " * 900] * 9, signs=TEXTS
-    )
+    text = report(12, tick_of(*steps), crowded, risks=["risk " * 900] * 9, signs=TEXTS)
     assert estimate_tokens(text) <= 500
 
 
 def test_a_gain_is_named_after_what_was_used_also_where_a_creature_bit_at_once() -> None:
     bitten = made("use sphere", water=29, life=-5, cause="crow")
-    assert "sphere gave water +29" in lines_of(3, [bitten], BOARD, AFTER)["information"]
+    assert "sphere gave water +29" in lines_of(3, tick_of(bitten), AFTER)["information"]

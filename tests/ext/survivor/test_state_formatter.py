@@ -72,8 +72,8 @@ def shown(outlook: Outlook, **changes: Any) -> str:
 
 
 def places_told(outlook: Outlook, known: dict[str, Belief]) -> dict[str, tuple[Cell, ...]]:
-    """All places of sources, the nearest of what is unknown, and none of a danger."""
-    most: dict[object, int] = {Nature.FOOD: 9, Nature.WATER: 9, Nature.REMEDY: 9, Nature.DANGER: 0}
+    """Two places of sources, the nearest of what is unknown, and none of a danger."""
+    most: dict[object, int] = {Nature.FOOD: 2, Nature.WATER: 2, Nature.REMEDY: 2, Nature.DANGER: 0}
     told = {
         kind: cells[: most.get(known[kind].nature, 1) if kind in known else 1]
         for kind, cells in outlook.places.items()

@@ -359,15 +359,18 @@ async def test_a_listener_that_fails_ends_the_run_with_its_tick_committed(tmp_pa
     await container.close()
 
 
-async def test_a_changed_world_is_refused_instead_of_lived_wrongly(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "sizes", [Sizes(steps=5), Sizes(water=99)], ids=["shorter", "another body"]
+)
+async def test_a_changed_world_is_refused_instead_of_lived_wrongly(
+    tmp_path: Path, sizes: Sizes
+) -> None:
     container, options = build_container(settings(tmp_path)), LoopOptions(seed=4, ticks=20)
     async for snapshot in Survivor(container, options, world_of=gentle).run():
         if snapshot.tick == 4:
             break
-    with pytest.raises(InputError, match="cannot be lived again"):
-        await lived(
-            container, options, world_of=lambda s: World(WorldRules.drawn(s), Sizes(steps=5))
-        )
+    with pytest.raises(InputError, match="cannot be lived again.*memory erase --app survivor"):
+        await lived(container, options, world_of=lambda s: World(WorldRules.drawn(s), sizes))
     await container.close()
 
 

@@ -1,10 +1,10 @@
 """One life: a world and all that observes it, step by step, so that it can be lived again.
 
 The committed text of a tick ends in a line such as `steps: n0.12 e0.12 !s0.71 u0.05 -0.40;
-threshold 0.60; exploration 0.50`: what was made (n s w e, wait '.', use 'u'; '!' before an
-evasion) or not ('x' blocked, '-' skipped, '~' failed), the danger before it, and the settings in
-force. Nothing else is needed to rebuild the life: rewards and fear learn from what was lived, not
-from beliefs.
+threshold 0.60; exploration 0.50; body 12 170 144`: what was made (n s w e, wait '.', use 'u'; '!'
+before an evasion) or not ('x' blocked, '-' skipped, '~' failed), the danger before it, the settings
+in force, and life, food and water after it. Nothing else is needed to rebuild the life: rewards and
+fear learn from what was lived, not from beliefs.
 """
 
 import re
@@ -16,28 +16,30 @@ from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.text.normalize import one_line
 from acc_ace.errors import InputError
 from acc_ace.ext.survivor.exploration import ExplorationMap, Outlook, outlook
-from acc_ace.ext.survivor.fear import Curiosity, Fear, is_damaged
+from acc_ace.ext.survivor.fear import Fear, is_damaged
 from acc_ace.ext.survivor.memory_manager import MemoryManager
 from acc_ace.ext.survivor.planner import Beliefs
-from acc_ace.ext.survivor.reward_synthesizer import RewardSynthesizer, report
+from acc_ace.ext.survivor.reward_synthesizer import RewardSynthesizer, Tick, report
 from acc_ace.ext.survivor.state_formatter import SYMBOLS, bearing, render, view_rows
 from acc_ace.ext.survivor.survival import (
     Body,
     Cell,
     LoopSettings,
     Plan,
-    Scoreboard,
     StepRecord,
     StepStatus,
 )
 from acc_ace.ext.survivor.world import Observation, Touch, World
-from acc_ace.ext.survivor.world_rules import ACTIONS, CREATURES, KINDS, Nature, action_of
+from acc_ace.ext.survivor.world_rules import ACTIONS, CREATURES, KINDS, action_of
 
 _MARKS: Final = dict(zip(ACTIONS, "nswe.u", strict=True))
-_STEPS: Final = re.compile(r"steps: (.*); threshold (\d\.\d\d); exploration (\d\.\d\d)$")
+_STEPS: Final = re.compile(r"steps: (.*); threshold (\d\.\d\d); exploration (\d\.\d\d); body (.+)$")
 _STEP: Final = re.compile(r"(!?)([nswe.ux~-])(\d\.\d\d)")
 _NOT_MADE: Final[dict[str, StepStatus]] = {"x": "blocked", "-": "skipped", "~": "failed"}
-_MOST_RISKS, _PLACES, _SLOT_TOKENS = 4, 2, 450
+_MOST_RISKS = 4
+_SHOWN: Final = ("is_night", "season", "is_safe", "body", "unknown", "threshold", "exploration")
+"""What a snapshot has of a moment."""
+
 BODY: Final = "@"
 _KINDS: Final = {kind: str(number) for number, kind in enumerate(KINDS)}
 _CREATURES: Final = {kind: kind[0] for kind in CREATURES}
@@ -53,16 +55,6 @@ class _Lived(NamedTuple):
     died: bool
 
 
-class Tick(NamedTuple):
-    """What a tick led to, for its report and its snapshot."""
-
-    records: tuple[StepRecord, ...] = ()
-    board: Scoreboard = Scoreboard()
-    bits: float = 0.0
-    new_cells: int = 0
-    path: tuple[Cell, ...] = ()
-
-
 class LiveEpisode:
     """The surroundings of the Execution Engine, with map, fear, curiosity, rewards and logs."""
 
@@ -71,9 +63,10 @@ class LiveEpisode:
 
         Raises what the world raises.
         """
+        self._key = key
         self.world, self.ground = world, ExplorationMap(world.sizes)
         self._fears = Fear.of(mind)
-        self.curiosity = Curiosity(self._fears.experience)
+        self.experience = self._fears.experience
         self.rewards, self.memory = RewardSynthesizer(), MemoryManager(key)
         self.beliefs: Beliefs = {}
         self.wanted: float | None = None
@@ -97,7 +90,7 @@ class LiveEpisode:
                 threshold=self.threshold,
                 exploration=self.exploration,
             )
-            self._outlook = replace(seen, prospects=self.curiosity.prospects(seen))
+            self._outlook = replace(seen, prospects=self.experience.prospects(seen))
         return self._outlook
 
     @property
@@ -128,7 +121,7 @@ class LiveEpisode:
         was, now = before.body, self.body
         touch: Touch | None = info["touch"]
         if watched := info["watched"]:
-            self.curiosity.watched(watched, before.season)
+            self.experience.watched(watched, before.season)
             self.memory.watched(watched, before.season)
         hits = sorted(info["hits"], key=lambda hit: hit.life)
         # What is lost beside a gain is hunger's.
@@ -161,7 +154,7 @@ class LiveEpisode:
             was = next(lived)
             in_reach = any(danger.is_near for danger in self._fears.dangers(was.before))
             self._fears.observe(was.before, record)
-            gained = self.curiosity.observe(was.before, record, was.new_cells)
+            gained = self.experience.observe(was.before, record, was.new_cells)
             reward = self.rewards.step(
                 record, was.after, bits=gained, in_reach=in_reach, died=was.died
             )
@@ -194,30 +187,20 @@ class LiveEpisode:
         """The Result Formatter's report on the last tick: the next x_t."""
         return report(
             self.ticks,
-            self.last.records,
-            self.last.board,
+            self.last,
             self.outlook,
-            bits=self.last.bits,
-            new_cells=self.last.new_cells,
             risks=tuple(self._risks()),
             signs=self._signs,
         )
 
     def slots(self) -> str:
-        """The State Formatter's text of now; of harmful kinds no remembered places are told."""
-        natures = {kind: belief.nature for kind, belief in self.beliefs.items()}
-        places = {
-            kind: cells[: _PLACES if natures.get(kind) else 1]
-            for kind, cells in self.outlook.places.items()
-            if natures.get(kind) is not Nature.DANGER
-        }
+        """The State Formatter's text of now."""
         return render(
-            replace(self.outlook, places=places),
+            self.outlook,
             fear=self.fear,
             beliefs=self.beliefs,
             risks=tuple(self._risks()),
             place=self.ground.place,
-            max_tokens=_SLOT_TOKENS,
         )
 
     def shown(self) -> dict[str, Any]:
@@ -237,19 +220,13 @@ class LiveEpisode:
             "view": tuple(map("".join, rows)),
             "legend": {symbol: name for symbol, name in legend.items() if symbol in shown},
             "path": self.last.path,
-            "is_night": seen.is_night,
-            "season": seen.season,
-            "is_safe": seen.is_safe,
-            "body": self.body,
-            "unknown": seen.unknown,
+            **{name: getattr(seen, name) for name in _SHOWN},
             "fear": self.fear,
             "curiosity": self.last.bits,
-            "threshold": self.threshold,
-            "exploration": self.exploration,
             "steps": self.last.records,
             "scoreboard": self.last.board,
             "cells_seen": self.ground.cells_seen,
-            "kinds_known": len(self.curiosity.kinds_known),
+            "kinds_known": len(self.experience.kinds_known),
             "died_of": self.died_of,
         }
 
@@ -258,7 +235,7 @@ class LiveEpisode:
         made = " ".join(map(_mark, self.last.records))
         settings = f"threshold {self.threshold:.2f}; exploration {self.exploration:.2f}"
         text = f"{one_line(plan.objective)}\n{one_line(plan.reflection)}"
-        return f"{text}\nsteps: {made}; {settings}"
+        return f"{text}\nsteps: {made}; {settings}; body {_points(self.body)}"
 
     def replay(self, committed: Iterable[str]) -> Iterator[Tick]:
         """Live committed ticks again, from their texts, oldest first.
@@ -267,14 +244,17 @@ class LiveEpisode:
         """
         for text in committed:
             match = _STEPS.search(text)
-            if match is None or self.is_over:
-                raise InputError(
-                    f"tick {self.ticks + 1} cannot be lived again: "
-                    f"{'the life is over before it' if match else 'its text names no steps'}; "
-                    "the world's code has changed since"
-                )
-            self._set({}, float(match[2]), float(match[3]))
-            yield self.close_tick([self._again(*mark) for mark in _STEP.findall(match[1])])
+            if match is not None and not self.is_over:
+                self._set({}, float(match[2]), float(match[3]))
+                tick = self.close_tick([self._again(*mark) for mark in _STEP.findall(match[1])])
+                if _points(self.body) == match[4]:
+                    yield tick
+                    continue
+            raise InputError(
+                f"tick {max(self.ticks, 1)} of {self._key.session} cannot be lived again: the "
+                "world's code has changed since. Live another --seed, or erase the run: "
+                f"acc-ace memory erase --app {self._key.app} --user {self._key.user}"
+            )
 
     def _again(self, evaded: str, mark: str, danger: str) -> StepRecord:
         if mark in _NOT_MADE:
@@ -301,6 +281,10 @@ class LiveEpisode:
     def _forget(self) -> None:
         """What was worked out of the moment before does not hold any more."""
         self._outlook, self._fear = None, None
+
+
+def _points(body: Body) -> str:
+    return f"{body.life} {body.food} {body.water}"
 
 
 def _mark(record: StepRecord) -> str:

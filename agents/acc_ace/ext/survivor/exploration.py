@@ -132,12 +132,9 @@ class ExplorationMap:
         """The nearest known walkable cell beside unseen ground, absolute."""
         ground = self._terrain
         unseen = ground == UNSEEN
-        edge = np.zeros_like(unseen)
-        edge[1:] |= unseen[:-1]
-        edge[:-1] |= unseen[1:]
-        edge[:, 1:] |= unseen[:, :-1]
-        edge[:, :-1] |= unseen[:, 1:]
-        return self._nearest(edge & (ground != ROCK) & (ground != LAVA) & ~unseen)
+        # The rim is rock, so that nothing comes round.
+        edge = np.any([np.roll(unseen, way, (0, 1)) for way in MOVES.values()], axis=0)
+        return self._nearest(edge & ~np.isin(ground, (UNSEEN, ROCK, LAVA)))
 
     def promise(self, cell: Cell) -> float:
         """Bits of the unseen cells that are in sight of a cell."""
@@ -177,29 +174,22 @@ def outlook(
 ) -> Outlook:
     """The moment of an observation that `ground` has taken in."""
     sizes, (row, column) = ground.sizes, ground.place
-    frontier = ground.frontier()
+    frontier, safe = ground.frontier(), ground.safe()
 
-    def relative(cell: Cell | None) -> Cell | None:
-        return cell and (cell[0] - row, cell[1] - column)
+    def relative(cell: Cell) -> Cell:
+        return cell[0] - row, cell[1] - column
 
-    life, food, water = (int(points) for points in observation["body"])
+    points = (*observation["body"].tolist(), sizes.life, sizes.food, sizes.water)
     things = _codes(observation["things"], ("", *KINDS))
     places = {}
     for kind, ripe in sorted(ground.ripe().items()):
-        far = ((cell[0] - row, cell[1] - column) for _, cell in ripe)
+        far = (relative(cell) for _, cell in ripe)
         if out := tuple(cell for cell in far if cell not in things):
             places[kind] = out[:MOST_PLACES]
     creatures = _codes(observation["creatures"], ("", *CREATURES))
     headings = _codes(observation["headings"], HEADINGS)
     return Outlook(
-        body=Body(
-            life=life,
-            food=food,
-            water=water,
-            most_life=sizes.life,
-            most_food=sizes.food,
-            most_water=sizes.water,
-        ),
+        body=Body(**dict(zip(Body.model_fields, points, strict=True))),
         is_night=bool(observation["light"][0]),
         light_left=int(observation["light"][1]),
         is_safe=bool(observation["is_safe"]),
@@ -209,10 +199,10 @@ def outlook(
         creatures=creatures,
         approaching=frozenset(cell for cell in creatures if headings.get(cell) in towards(cell)),
         places=places,
-        safe=relative(ground.safe()),
-        frontier=relative(frontier),
+        safe=safe and relative(safe),
+        frontier=frontier and relative(frontier),
         frontier_bits=round(ground.promise(frontier), 2) if frontier else 0.0,
-        hurt=frozenset((cell[0] - row, cell[1] - column) for cell in ground.hurt),
+        hurt=frozenset(map(relative, ground.hurt)),
         danger=float(observation["danger"]),
         threshold=threshold,
         exploration=exploration,

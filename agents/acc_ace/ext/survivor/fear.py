@@ -114,12 +114,45 @@ class Experience:
         trials = self.seen.get((kind, season), Counter()).total() + 1
         return sum(p * _gain(p, trials) for p in self.expected(kind, season).values())
 
-    def observe(self, kind: str, season: int, outcome: Nature | None) -> float:
+    def _gained(self, kind: str, season: int, outcome: Nature | None) -> float:
         """Count an outcome; returns the bits that it brought."""
         trials = self.seen[kind, season].total() + 1
         bits = _gain(self.expected(kind, season)[outcome], trials)
         self.count(kind, season, outcome)
         return bits
+
+    @property
+    def kinds_known(self) -> frozenset[str]:
+        """Kinds of which some outcome was more than nothing."""
+        seen = self.seen.items()
+        return frozenset(kind for (kind, _), counts in seen if counts.keys() - {None})
+
+    def observe(self, outlook: Outlook, record: StepRecord, new_cells: int) -> float:
+        """Bits gained by a step: Σ D(P after ‖ P before) + CELL_BITS · newly seen cells.
+
+        The sum runs over the outcomes seen; D is the Kullback-Leibler divergence in bits.
+        """
+        seen = outcomes(outlook, record)
+        bits = sum(self._gained(kind, outlook.season, got) for kind, got in seen)
+        return bits + CELL_BITS * new_cells
+
+    def watched(self, touch: Touch, season: int) -> None:
+        """Take in what somebody else's use of a thing showed."""
+        effect = next(nature for part, nature in GAINS.items() if getattr(touch, part) > 0)
+        self.count(touch.kind, season, effect)
+
+    def prospects(self, outlook: Outlook) -> dict[str, Prospect]:
+        """Of the kinds of things at hand those that promise most, at most MOST_PROSPECTS."""
+        kinds, season = {*outlook.things.values(), *outlook.places}, outlook.season
+        known = {
+            kind: Prospect(
+                round(self.bits(kind, season), 2),
+                round(self.expected(kind, season)[Nature.DANGER], 2),
+            )
+            for kind in sorted(kinds)
+        }
+        best = sorted(known, key=lambda kind: -known[kind].bits)[:MOST_PROSPECTS]
+        return {kind: known[kind] for kind in best}
 
 
 def _gain(expected: float, trials: int) -> float:
@@ -179,7 +212,7 @@ class Fear:
     def observe(self, outlook: Outlook, record: StepRecord) -> None:
         """Learn from a step that was made; one that was not made teaches nothing.
 
-        Its outcomes are `Curiosity`'s to count, afterwards.
+        Its outcomes are `Experience`'s to count, afterwards.
         """
         if not record.done:
             return
@@ -256,47 +289,6 @@ class Fear:
             ],
             dtype=np.float64,
         )
-
-
-class Curiosity:
-    """Bits gained by a step: Σ D(P after ‖ P before) + CELL_BITS · newly seen cells.
-
-    The sum runs over the outcomes seen; P is what `Experience` expects and D the Kullback-Leibler
-    divergence in bits.
-    """
-
-    def __init__(self, experience: Experience | None = None) -> None:
-        self.experience = experience or Experience()
-
-    @property
-    def kinds_known(self) -> frozenset[str]:
-        """Kinds of which some outcome was more than nothing."""
-        seen = self.experience.seen.items()
-        return frozenset(kind for (kind, _), counts in seen if counts.keys() - {None})
-
-    def observe(self, outlook: Outlook, record: StepRecord, new_cells: int) -> float:
-        """Bits gained by a step."""
-        seen = outcomes(outlook, record)
-        bits = sum(self.experience.observe(kind, outlook.season, got) for kind, got in seen)
-        return bits + CELL_BITS * new_cells
-
-    def watched(self, touch: Touch, season: int) -> None:
-        """Take in what somebody else's use of a thing showed."""
-        effect = next(nature for part, nature in GAINS.items() if getattr(touch, part) > 0)
-        self.experience.count(touch.kind, season, effect)
-
-    def prospects(self, outlook: Outlook) -> dict[str, Prospect]:
-        """Of the kinds of things at hand those that promise most, at most MOST_PROSPECTS."""
-        kinds, season = {*outlook.things.values(), *outlook.places}, outlook.season
-        known = {
-            kind: Prospect(
-                round(self.experience.bits(kind, season), 2),
-                round(self.experience.expected(kind, season)[Nature.DANGER], 2),
-            )
-            for kind in sorted(kinds)
-        }
-        best = sorted(known, key=lambda kind: -known[kind].bits)[:MOST_PROSPECTS]
-        return {kind: known[kind] for kind in best}
 
 
 def outcomes(outlook: Outlook, record: StepRecord) -> Iterator[tuple[str, Nature | None]]:

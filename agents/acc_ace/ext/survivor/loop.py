@@ -35,7 +35,7 @@ from acc_ace.ext.survivor.policy_model import beliefs_of
 from acc_ace.ext.survivor.safety_sentinel import SafetySentinel, moved_threshold
 from acc_ace.ext.survivor.snapshots import SettingsPort
 from acc_ace.ext.survivor.surprise_learning import Lessons, SurpriseLearning
-from acc_ace.ext.survivor.survival import LogEntry, LoopSettings, LoopSnapshot, Plan
+from acc_ace.ext.survivor.survival import LogEntry, LoopSnapshot, Plan
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import WorldRules
 from acc_ace.turn.rule_service import RuleService
@@ -170,7 +170,7 @@ class Survivor:
 
 
 class _Life:
-    """An episode and its session."""
+    """An episode and its session, whose turns it decides: think, act, and note what was lived."""
 
     episode: LiveEpisode
 
@@ -222,20 +222,17 @@ class _Life:
 
     async def tick(self, port: SettingsPort) -> LoopSnapshot:
         """Live one tick, and learn from it; a world that failed in it is rebuilt."""
-        begun, settings = time.process_time(), port.take()
-        tick = _Tick(self._container, self.episode, self._thinker, settings, self._reflection)
-        tick.keeps_logs = self._options.keeps_logs
-        tick.needed = frozenset(note.artifact_id for note in self._notes)
+        begun, self._settings = time.process_time(), port.take()
         x_t = TurnInput(text=self.episode.report(), authority=Authority.TOOL)
-        await self.controller.run_turns([x_t], tick.of)
-        record, acted = tick.record, tick.acted
+        await self.controller.run_turns([x_t], self.of)
+        record, acted = self.record, self.acted
         if acted.flag == "failed":
             record.observer.warn(f"the world failed: {acted.steps[-1].why}")
         self._reflection = acted.plan.reflection
-        snapshot = self._snapshot(record, acted, settings)
+        snapshot = self._snapshot(record, acted)
         playbook = record.lessons
         lessons = await self._learning.after_tick(
-            snapshot, record.state, playbook, first=tick.first
+            snapshot, record.state, playbook, first=self.first
         )
         if acted.flag == "failed":
             await self.rebuild()
@@ -244,8 +241,8 @@ class _Life:
         snapshot = snapshot.model_copy(update={"usd": totals.spent.usd})
         return self._with_lessons(snapshot, lessons, version, time.process_time() - begun)
 
-    def _snapshot(self, record: TurnRecord, acted: Acted, settings: LoopSettings) -> LoopSnapshot:
-        uses = record.observer.stages.values()
+    def _snapshot(self, record: TurnRecord, acted: Acted) -> LoopSnapshot:
+        settings, uses = self._settings, record.observer.stages.values()
         model = record.observer.models.get("generator", "")
         logs = (*map(meta_entry, self._notes), *self.episode.memory.entries())
         return LoopSnapshot(
@@ -295,23 +292,11 @@ class _Life:
         await container.artifacts.add([note, mind_of_life(self._key, run, mind, now)])
         await _retire(container, self._key)
 
-
-@dataclass
-class _Tick:
-    """The decision of one turn: think, act, and leave what was lived in the turn's record."""
-
-    container: Container
-    episode: LiveEpisode
-    thinker: CoreThinker
-    settings: LoopSettings
-    reflection: str
-    needed: frozenset[str] = frozenset()
-    keeps_logs: bool = True
-
     def of(self, record: TurnRecord) -> Self:
-        """The same, for a turn that begins."""
+        """The decision of a turn that begins: it leaves what was lived in the turn's record."""
+        needed = {note.artifact_id for note in self._notes}
         self.record = record
-        record.leaves_turn, record.needed = False, self.needed | self.episode.memory.ids
+        record.leaves_turn, record.needed = False, self.episode.memory.ids | needed
         return self
 
     async def decide(self, state: CommittedState, x_t: TurnInput) -> GeneratorOutput:
@@ -320,8 +305,8 @@ class _Tick:
         playbook = record.lessons
         logs = log_lines(record.qualification.qualified)
         season, experience = episode.outlook.season, f"{logs}\n{x_t.text}"
-        episode.open_tick(beliefs_of(playbook.bullets, experience, season), self.settings)
-        sentinel = SafetySentinel(state.pins, self.container.local_now(), episode.beliefs)
+        episode.open_tick(beliefs_of(playbook.bullets, experience, season), self._settings)
+        sentinel = SafetySentinel(state.pins, self._container.local_now(), episode.beliefs)
         self.first = plan = await self._plan(sentinel)
         episode.set_threshold(moved_threshold(episode.threshold, plan))
         engine = ExecutionEngine(episode, sentinel)
@@ -329,8 +314,8 @@ class _Tick:
         plan = self.acted.plan
         episode.memory.advised(plan)
         episode.close_tick(self.acted.steps)
-        if self.keeps_logs:
-            record.artifacts += episode.memory.take(self.container.clock.now())
+        if self._options.keeps_logs:
+            record.artifacts += episode.memory.take(self._container.clock.now())
         return GeneratorOutput(
             final_answer=episode.committed(plan), bullet_ids=list(plan.bullet_ids)
         )
@@ -340,11 +325,11 @@ class _Tick:
         moment = Moment(
             slots=self.episode.slots(),
             candidates=sentinel.candidates(outlook),
-            reflection=f"{self.reflection} {why}".strip(),
+            reflection=f"{self._reflection} {why}".strip(),
             fallback=lambda: sentinel.fallback(outlook),
-            setting=self.settings.danger_threshold,
+            setting=self._settings.danger_threshold,
         )
-        return await self.thinker.think(self.record, moment)
+        return await self._thinker.think(self.record, moment)
 
 
 def _summary(episode: LiveEpisode) -> str:

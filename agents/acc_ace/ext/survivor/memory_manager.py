@@ -67,9 +67,7 @@ class MemoryManager:
 
     def _used(self, kind: str, record: StepRecord) -> None:
         name = f"exploration:{kind}"
-        gains = {part: getattr(record, part) for part in GAINS}
-        effect = ", ".join(f"{part} {by:+d}" for part, by in gains.items() if by > 0)
-        season, count = str(record.season), self._times(name)
+        effect, season, count = _gains(record), str(record.season), self._times(name)
         if not effect and name in self._entries:
             effect, season = _EFFECT.split(self._entries[name].text)
         text = f"{effect or 'nothing changed'}, used {count} in season {season}"
@@ -77,10 +75,8 @@ class MemoryManager:
 
     def watched(self, touch: Touch, season: int) -> None:
         """Note what a thing gave to somebody else."""
-        gains = ", ".join(
-            f"{part} {getattr(touch, part):+d}" for part in GAINS if getattr(touch, part)
-        )
-        self._put("exploration", touch.kind, f"{gains}, seen used in season {season}")
+        text = f"{_gains(touch)}, seen used in season {season}"
+        self._put("exploration", touch.kind, text)
 
     def explored(self, ground: ExplorationMap) -> None:
         """Note what is unexplored: ground, kinds never used, and what the thinker wants next."""
@@ -117,18 +113,7 @@ class MemoryManager:
         """The artifacts of the entries that changed since the last time."""
         changed, self._changed = self._changed, {}
         contents = {_artifact_of(name): self._content(_artifact_of(name)) for name in changed}
-        return [
-            Artifact(
-                artifact_id=self._id(name),
-                content=content,
-                source=f"{LOG}{name.partition(':')[0]}",
-                created_at=at,
-                tenant=self._key.tenant,
-                kind=ArtifactKind.TOOL_RESULT,
-                authority=Authority.TOOL,
-            )
-            for name, content in contents.items()
-        ]
+        return [_artifact(self._id(name), text, self._key, at) for name, text in contents.items()]
 
     def _content(self, artifact: str) -> str:
         """What the entries of an artifact say."""
@@ -167,6 +152,25 @@ class MemoryManager:
         return f"{name}@{self._key.session}"
 
 
+def _gains(change: StepRecord | Touch) -> str:
+    """What a step or a touch brought, such as 'food +24'."""
+    gains = {part: getattr(change, part) for part in GAINS}
+    return ", ".join(f"{part} {by:+d}" for part, by in gains.items() if by > 0)
+
+
+def _artifact(name: str, content: str, key: SessionKey, at: datetime) -> Artifact:
+    """An artifact of experience, in the log that its id begins with."""
+    return Artifact(
+        artifact_id=name,
+        content=content,
+        source=f"{LOG}{name.partition(':')[0]}",
+        created_at=at,
+        tenant=key.tenant,
+        kind=ArtifactKind.TOOL_RESULT,
+        authority=Authority.TOOL,
+    )
+
+
 def _artifact_of(name: str) -> str:
     """What things gave is one artifact, since a plan may rest on a kind that is out of sight."""
     log, _, about = name.partition(":")
@@ -175,16 +179,9 @@ def _artifact_of(name: str) -> str:
 
 def meta_note(key: SessionKey, run: str, episode: int, text: str, at: datetime) -> Artifact:
     """The note of an episode that has ended; the next one recalls it."""
-    return Artifact(
-        artifact_id=note_ids(run)[0],
-        content=f"episode {episode}: {clip_tokens(one_line(text), _NOTE_TOKENS)}",
-        source=f"{LOG}meta",
-        created_at=at,
-        tenant=key.tenant,
-        kind=ArtifactKind.NOTE,
-        authority=Authority.AGENT,
-        session=key.session,
-    )
+    content = f"episode {episode}: {clip_tokens(one_line(text), _NOTE_TOKENS)}"
+    note = {"kind": ArtifactKind.NOTE, "authority": Authority.AGENT, "session": key.session}
+    return _artifact(note_ids(run)[0], content, key, at).model_copy(update=note)
 
 
 def meta_entry(note: Artifact) -> LogEntry:
@@ -204,17 +201,8 @@ async def newest_note(
 
 def mind_of_life(key: SessionKey, run: str, mind: str, at: datetime) -> Artifact:
     """What a life leaves of fear and curiosity; it goes out of recall with the life's logs."""
-    return Artifact(
-        artifact_id=_mind_id(run),
-        content=mind,
-        source=f"{LOG}mind",
-        created_at=at,
-        tenant=key.tenant,
-        kind=ArtifactKind.TOOL_RESULT,
-        authority=Authority.TOOL,
-        session=key.session,
-        turn=1,
-    )
+    place = {"session": key.session, "turn": 1}
+    return _artifact(_mind_id(run), mind, key, at).model_copy(update=place)
 
 
 async def left_mind(container: Container, key: SessionKey, run: str) -> str:

@@ -4,17 +4,16 @@ Pure and deterministic. It knows the laws of the world (distances, reach of a hu
 costs), but of natures nothing beyond the beliefs that it is given.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import permutations, product
 from typing import Literal, NamedTuple
 
 from acc_ace.ext.survivor.exploration import Outlook, Ways
 from acc_ace.ext.survivor.survival import MOST_STEPS, Body, Cell
-from acc_ace.ext.survivor.world_rules import FED, Nature, apart
+from acc_ace.ext.survivor.world_rules import FED, KINDS, Nature, apart
 
-TRUST, BOLD = 0.5, 0.5
-"""Weight from which a belief counts; boldness from which unknown things are tried in time and
-unknown creatures suffered."""
+TRUST = 0.5
+"""Weight from which a belief counts."""
 
 CHOICE = 4
 """Sources of a nature among which a round chooses."""
@@ -68,14 +67,9 @@ class PlannedSteps(NamedTuple):
     watch: str
 
 
-def plan_steps(
-    outlook: Outlook, beliefs: Beliefs, *, most: int = MOST_STEPS, boldness: float = 0.5
-) -> PlannedSteps:
-    """At least one step, at most `most`.
-
-    `boldness` 0 to 1: from BOLD on unknown things are tried in time and unknown creatures suffered.
-    """
-    moment = _Moment(outlook, beliefs, boldness)
+def plan_steps(outlook: Outlook, beliefs: Beliefs, *, most: int = MOST_STEPS) -> PlannedSteps:
+    """At least one step, at most `most`."""
+    moment = _Moment(outlook, beliefs)
     goal = next((goal for wish in _WISHES if (goal := wish(moment))), moment.refuge())
     steps = moment.steps(goal)
     if moment.is_threatened and steps[0] == "wait":
@@ -103,8 +97,8 @@ class _Source(NamedTuple):
 class _Moment:
     """An outlook with what follows from it: threats, ways, and sources by nature."""
 
-    def __init__(self, outlook: Outlook, beliefs: Beliefs, boldness: float) -> None:
-        self.outlook, self.body, self.boldness = outlook, outlook.body, boldness
+    def __init__(self, outlook: Outlook, beliefs: Beliefs) -> None:
+        self.outlook, self.body = outlook, outlook.body
         self.points = {Nature.WATER: self.body.water, Nature.FOOD: self.body.food}
         share = shares(outlook.body)
         self.levels = {Nature.WATER: share["water"], Nature.FOOD: share["food"]}
@@ -112,9 +106,9 @@ class _Moment:
         self._natures = {
             name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
         }
-        self._doubted = {name for name, belief in beliefs.items() if not belief.is_of_now}
-        is_wary = boldness < BOLD or outlook.danger >= outlook.threshold
-        feared = {"hunter", None} if is_wary else {"hunter"}
+        self.doubted = {name for name, belief in beliefs.items() if not belief.is_of_now}
+        # Unknown creatures are suffered below the threshold.
+        feared = {"hunter", *([None] if outlook.danger >= outlook.threshold else [])}
         self.ways = Ways(
             outlook.terrain,
             [cell for cell, kind in outlook.creatures.items() if self.nature(kind) in feared],
@@ -149,23 +143,13 @@ class _Moment:
             )
         return self._sources[nature]
 
-    def source(self, nature: Nature | None) -> _Source | None:
-        """The nearest known thing of a nature."""
-        return next(iter(self.sources(nature)), None)
-
-    def nearest(self, kind: str) -> _Source | None:
-        """The nearest known thing of a kind."""
-        sources = self.sources(self.nature(kind))
-        return next((source for source in sources if source.kind == kind), None)
+    def source(self, nature: Stance | None, of: Collection[str] = KINDS) -> _Source | None:
+        """The nearest known thing of a nature, of some kinds alone."""
+        return next((source for source in self.sources(nature) if source.kind in of), None)
 
     def is_surely_danger(self, kind: str) -> bool:
         """Whether a kind is believed to be a danger in this season."""
-        return self.nature(kind) is Nature.DANGER and kind not in self._doubted
-
-    def doubtful(self) -> _Source | None:
-        """The nearest thing that is said to be a danger in another season."""
-        doubted = (each for each in self.sources(Nature.DANGER) if each.kind in self._doubted)
-        return next(doubted, None)
+        return self.nature(kind) is Nature.DANGER and kind not in self.doubted
 
     def slack(self, nature: Nature) -> int:
         """Points of food or water that would be left at the nearest source."""
@@ -198,7 +182,9 @@ def _need(moment: _Moment) -> _Goal | None:
     pressing = [nature for nature in known if moment.slack(nature) <= MARGIN]
     for nature in short:
         if nature not in known and not pressing:
-            return _gamble(moment, nature) or _search(moment, nature)
+            frontier = moment.outlook.frontier
+            search = _Goal(f"search for {nature}", frontier) if frontier else None
+            return _gamble(moment, nature) or search
     if not known:
         return None
     source = _first(moment, known)
@@ -231,23 +217,18 @@ def _first(moment: _Moment, natures: Sequence[Nature]) -> _Source:
 
 
 def _gamble(moment: _Moment, nature: Nature) -> _Goal | None:
-    """Try the unknown out of need: early when bold and whole, at the last moment in any case."""
-    unknown = moment.source(None) or moment.doubtful()
+    """Try the unknown out of need: early when whole, at the last moment in any case."""
+    # What is said to be a danger, but not of this season, comes last.
+    unknown = moment.source(None) or moment.source(Nature.DANGER, moment.doubted)
     if unknown is None:
         return None
     life, points = moment.body.life, moment.points[nature]
     is_dying = points <= unknown.cost and life + points <= unknown.cost + LAST_CALL
     # The greater the need, the less life is enough for a trial.
     enough = SPENT + NEEDED * moment.levels[nature]
-    is_bold = moment.boldness >= BOLD and life / moment.body.most_life >= enough
-    if not (is_dying or is_bold):
+    if not is_dying and life / moment.body.most_life < enough:
         return None
     return _Goal(f"try {unknown.kind} for {nature}", unknown.cell, unknown.kind, is_trial=True)
-
-
-def _search(moment: _Moment, nature: Nature) -> _Goal | None:
-    frontier = moment.outlook.frontier
-    return _Goal(f"search for {nature}", frontier) if frontier else None
 
 
 def _heal(moment: _Moment) -> _Goal | None:
@@ -284,7 +265,7 @@ def _wonder(moment: _Moment) -> _Goal | None:
         goal = _Goal("explore", outlook.frontier)
         worths.append((gain / (1 + moment.ways.cost(outlook.frontier)), goal))
     for kind, (bits, harm) in outlook.prospects.items():
-        source = moment.nearest(kind)
+        source = moment.source(moment.nature(kind), {kind})
         if source and not moment.is_surely_danger(kind):
             gain = outlook.exploration * bits - PRICE * harm / life**2
             goal = _Goal(f"find out about {kind}", source.cell, kind, is_trial=True)
@@ -299,8 +280,4 @@ _WISHES = (_need, _heal, _shelter, _wonder)
 
 def shares(body: Body) -> dict[str, float]:
     """Life, food and water as shares of their maxima."""
-    return {
-        "life": body.life / body.most_life,
-        "food": body.food / body.most_food,
-        "water": body.water / body.most_water,
-    }
+    return {part: has / most for part, (has, most) in body.points.items()}

@@ -5,9 +5,11 @@ and plans with the planner. Any other request it answers as `embedded/rules` doe
 """
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from typing import ClassVar, Final, NamedTuple
 
 from google.adk.models.llm_request import LlmRequest
@@ -192,16 +194,8 @@ def _expected_reward(outlook: Outlook, planned: PlannedSteps) -> float:
     return round(len(planned.steps) * step + planned.risk * EXTERNAL["damage"] * _HARM, 2)
 
 
-_LESSONS: Final[Mapping[str, str]] = {
-    Nature.FOOD: "Eat {}.",
-    Nature.WATER: "Drink {}.",
-    Nature.REMEDY: "Heal with {}.",
-    Nature.DANGER: "Avoid {}.",
-    "hunter": "Keep away from the {}.",
-    "hunger": "Eat before hunger takes life.",
-    "thirst": "Drink before thirst takes life.",
-    "lava": "Stay off lava.",
-}
+_FILE: Final = Path(__file__).with_suffix(".toml")
+_LESSONS: Final[Mapping[str, str]] = tomllib.loads(_FILE.read_text(encoding="utf-8"))
 """What is learnt, by what is shown."""
 
 _SECTIONS: Final = {

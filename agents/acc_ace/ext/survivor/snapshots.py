@@ -22,6 +22,9 @@ from acc_ace.ext.survivor.survival import SNAPSHOT_VERSION, Body, LoopSettings, 
 LONGEST_LINE: Final = 1_000_000
 """Bytes of the longest line that is read; a tick has some thousands."""
 
+LONGEST_WAIT: Final = 0.2
+"""Seconds that the thread of a paused loop waits at a time, so that it ends soon after the loop."""
+
 
 class SnapshotWriter:
     """Append snapshots to a run file, each as a whole line that is flushed at once.
@@ -137,10 +140,9 @@ class SettingsPort:
     """
 
     def __init__(self, settings: LoopSettings | None = None) -> None:
-        self._lock = threading.Lock()
+        self._changed = threading.Condition()
         self._settings = settings or LoopSettings()
         self._steps = 0
-        self._waiter: asyncio.Future[None] | None = None
 
     def change(self, **fields: object) -> LoopSettings:
         """Change some settings, from any thread; return all of them.
@@ -149,8 +151,8 @@ class SettingsPort:
         """
         if unknown := sorted(fields.keys() - LoopSettings.model_fields.keys()):
             known = ", ".join(LoopSettings.model_fields)
-            raise InputError(f"no such setting: {', '.join(unknown)}; there are {known}")
-        with self._lock:
+            raise InputError(f"no such setting: {', '.join(unknown)[:200]}; there are {known}")
+        with self._changed:
             try:
                 self._settings = LoopSettings.model_validate(
                     {**self._settings.model_dump(), **fields}
@@ -159,51 +161,36 @@ class SettingsPort:
                 raise InputError(f"setting {first_problem(error)}") from error
             if not self._settings.paused:
                 self._steps = 0
-            self._wake()
+            self._changed.notify()
             return self._settings
 
     def step(self) -> None:
         """Let a paused loop live one more tick, from any thread; no effect on one that runs."""
-        with self._lock:
+        with self._changed:
             self._steps += self._settings.paused
-            self._wake()
+            self._changed.notify()
 
     def take(self) -> LoopSettings:
         """The settings as they are now."""
-        with self._lock:
+        with self._changed:
             return self._settings
 
     async def wait_while_paused(self) -> None:
         """Return at once, or when the loop may live its next tick."""
-        while (waiter := self._admission()) is not None:
-            await waiter
+        while not await asyncio.to_thread(self._admits):
+            continue
 
-    def _admission(self) -> "asyncio.Future[None] | None":
-        """None when a tick may be lived, else what to wait for."""
-        with self._lock:
-            if not self._settings.paused or self._steps:
-                self._steps = max(0, self._steps - 1)
-                self._waiter = None
-                return None
-            self._waiter = asyncio.get_running_loop().create_future()
-            return self._waiter
+    def _admits(self) -> bool:
+        """Whether a tick may be lived, which is waited for a moment; it uses up a step."""
+        with self._changed:
+            is_open = self._changed.wait_for(self._is_open, LONGEST_WAIT)
+            self._steps = max(0, self._steps - 1)
+            return is_open
 
-    def _wake(self) -> None:
-        waiter, self._waiter = self._waiter, None
-        if waiter is not None:
-            # A loop that was closed meanwhile has nobody left to wake.
-            with suppress(RuntimeError):
-                waiter.get_loop().call_soon_threadsafe(_release, waiter)
-
-
-def _release(waiter: "asyncio.Future[None]") -> None:
-    if not waiter.done():
-        waiter.set_result(None)
+    def _is_open(self) -> bool:
+        return not self._settings.paused or self._steps > 0
 
 
 def body_in_words(body: Body) -> str:
     """Such as 'life 8/12, food 22/40, water 14/30'."""
-    return (
-        f"life {body.life}/{body.most_life}, food {body.food}/{body.most_food}, "
-        f"water {body.water}/{body.most_water}"
-    )
+    return ", ".join(f"{part} {has}/{most}" for part, (has, most) in body.points.items())

@@ -29,7 +29,7 @@ SLOTS: Final = (BASIC, DANGER, RESOURCES, RISK, SIGHT, VIEW, CHANCE, UNKNOWN)
 CUT_ORDER: Final = (CHANCE, UNKNOWN, VIEW, RISK, RESOURCES, SIGHT, DANGER)
 """What a small budget cuts first; the basic state always stays."""
 
-_RISK_TOKENS: Final = 40
+_RISK_TOKENS, _OF_SOURCE = 40, 2
 _SHORT: Final = 0.6
 """Share of the body below which a source of what is missing is a chance."""
 
@@ -50,8 +50,9 @@ def render(
     """The moment in slots, within `max_tokens` estimated tokens unless the basic state is longer.
 
     `fear` is P(damage) of waiting here, `risks` are texts, the worst first, and `place` is the
-    absolute cell. Of places, all of a believed source are shown, the nearest of an unknown kind,
-    none of a danger. A cut slot says how many of its items are missing; nearer ones stay.
+    absolute cell. Of places, the nearest two of a believed source are shown, the nearest of an
+    unknown kind, none of a danger. A cut slot says how many of its items are missing; nearer ones
+    stay.
     """
     body = outlook.body
     dangers = {"nearness": outlook.danger, "fear": fear, "threshold": outlook.threshold}
@@ -86,18 +87,14 @@ def read(text: str) -> Outlook:
     life = _pair(lines[BASIC], "life")
     if block is None or life is None:
         raise InputError("the text has no basic state such as 'basic state: life 7/12'")
-    food = _pair(lines[RESOURCES], "food") or (1, 1)
-    water = _pair(lines[RESOURCES], "water") or (1, 1)
+    resources = (_pair(lines[RESOURCES], name) or (1, 1) for name in ("food", "water"))
+    left, most = zip(life, *resources, strict=True)
     met = [(kind, _cell(way), state) for kind, way, state in _MET.findall(lines[SIGHT])]
-    light = _LIGHT.search(lines[BASIC])
     settings = LoopSettings()
     return Outlook(
-        body=Body(
-            **{"life": life[0], "food": food[0], "water": water[0]},
-            **{"most_life": life[1], "most_food": food[1], "most_water": water[1]},
-        ),
-        is_night=bool(light and light[1] == "night"),
-        light_left=int(light[2]) if light else 0,
+        body=Body(**dict(zip(Body.model_fields, (*left, *most), strict=True))),
+        is_night="night, " in lines[BASIC],
+        light_left=int(_number(lines[BASIC], "(?:day|night),", 0)),
         is_safe="in the safe area" in lines[BASIC],
         sight=int(_number(lines[BASIC], "sight", 0)),
         terrain=_terrain(block[0]),
@@ -183,7 +180,7 @@ def _chances(outlook: Outlook, beliefs: Beliefs) -> Iterator[str]:
 
 
 def _known_ways(outlook: Outlook, beliefs: Beliefs) -> Iterator[str]:
-    """The safe area, and places: all of a source, the nearest of what is unknown, no danger's."""
+    """The safe area, and places: of a source, the nearest of what is unknown, no danger's."""
     if outlook.safe is not None:
         yield f"safe area {bearing(outlook.safe)}"
     natures = {kind: belief.nature for kind, belief in beliefs.items()}
@@ -191,7 +188,7 @@ def _known_ways(outlook: Outlook, beliefs: Beliefs) -> Iterator[str]:
     for kind, cells in sorted(places, key=lambda each: (apart(each[1][0]), each)):
         nature = natures.get(kind)
         if nature != Nature.DANGER:
-            shown = cells if nature in GAINS.values() else cells[:1]
+            shown = cells[: _OF_SOURCE if nature in GAINS.values() else 1]
             yield f"{kind} at {', '.join(map(bearing, shown))}"
 
 
@@ -229,7 +226,6 @@ _ROWS: Final = re.compile(
 _MET: Final = re.compile(rf"(?:^|; )(\w+) ({_WAY})( approaching| away)?(?=;|$)")
 _PLACES: Final = re.compile(rf"(?:^|; )(\w+) at ((?:{_WAY})(?:, (?:{_WAY}))*)(?=;|$)")
 _PROSPECT: Final = re.compile(r"(\w+) (\d+\.\d\d) bits, harm (\d\.\d\d)")
-_LIGHT: Final = re.compile(r"\b(day|night), (\d{1,6}) steps left")
 
 
 def _terrain(text: str) -> dict[Cell, str]:

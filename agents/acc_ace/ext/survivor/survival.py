@@ -115,6 +115,12 @@ class Body(Value):
     most_food: int
     most_water: int
 
+    @property
+    def points(self) -> dict[str, tuple[int, int]]:
+        """Of each part what is left, and its maximum."""
+        parts = ("life", "food", "water")
+        return {part: (getattr(self, part), getattr(self, f"most_{part}")) for part in parts}
+
 
 class Scoreboard(Value):
     """Rewards of a tick by part, their moving averages, and warnings about trade-offs."""

@@ -335,21 +335,15 @@ class World(gymnasium.Env[Observation, np.int64]):
 def _spaces(size: Sizes, most: Codes) -> dict[str, spaces.Space[Any]]:
     window = (2 * size.sight + 1,) * 2
 
-    def codes(count: int) -> spaces.Box:
-        return spaces.Box(0, count - 1, window, dtype=np.int64)
-
+    views = {"terrain": TERRAIN[1:], "things": KINDS, "creatures": CREATURES, "headings": MOVES}
+    numbers = {"season": SEASONS - 1, "is_safe": 1, "damage": size.life}
     share = spaces.Box(0.0, 1.0, (), dtype=np.float32)
     return {
         "body": spaces.Box(np.zeros(3, dtype=np.int64), most, dtype=np.int64),
         "place": spaces.Box(0, size.side - 1, (2,), dtype=np.int64),
-        "terrain": codes(len(TERRAIN)),
-        "things": codes(len(KINDS) + 1),
-        "creatures": codes(len(CREATURES) + 1),
-        "headings": codes(len(HEADINGS)),
         "light": spaces.Box(0, max(size.day, size.night), (2,), dtype=np.int64),
-        "season": spaces.Box(0, SEASONS - 1, (), dtype=np.int64),
-        "is_safe": spaces.Box(0, 1, (), dtype=np.int64),
         "danger": share,
         "unknown": share,
-        "damage": spaces.Box(0, size.life, (), dtype=np.int64),
+        **{name: spaces.Box(0, len(of), window, np.int64) for name, of in views.items()},
+        **{name: spaces.Box(0, most, (), np.int64) for name, most in numbers.items()},
     }

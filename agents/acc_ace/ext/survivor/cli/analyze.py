@@ -1,5 +1,6 @@
 """`acc-ace analyze`: the measures of a saved run, or of two side by side, as a table or JSON."""
 
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -122,25 +123,7 @@ class _Nothing:
 
 
 _NOTHING: Final = _Nothing()
-_ROWS: Final = {
-    "run": "{run}, seed {seed}, {model}",
-    "survival": "{episodes:,} episodes, mean {mean_ticks:,.1f} ticks ({mean_steps:,.1f} steps), "
-    "best {best_ticks:,} ({best_steps:,})",
-    "ended by": "{deaths}",
-    "life lost to": "{harms}",
-    "score": "mean {mean_score:,.1f}, best {best_score:,.1f}",
-    "rewards a tick": "{rewards}",
-    "dangers": "{dangers_predicted:,} predicted, {dangers_avoided:.0%} without damage; "
-    "{damage_unpredicted:,} steps with damage that was not",
-    "fear AUC": "{fear_auc:.3f} over {fear_windows:,} windows",
-    "alert log": "{harms_foretold:.0%} of harms foretold; accuracy {alert_accuracy:.0%}: {alerts}",
-    "exploration": "{cells_per_step:.3f} cells seen a step",
-    "information": "{bits:,.1f} bits, {bits_per_step:.3f} a step",
-    "playbook": "{playbook_per_100_ticks:.1f} changes in 100 ticks",
-    "policy": "{moves_per_100_ticks:.1f} moves of the threshold in 100 ticks, "
-    "{meta_notes:,} meta notes, {subgoals_per_tick:.1f} subgoals a tick",
-    "model calls": "{calls_per_tick:.2f} a tick, {tokens_per_tick:,.0f} tokens; cost {usd}",
-}
+_ROWS: Final = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 """A row of the table each, over the fields of the analysis."""
 
 

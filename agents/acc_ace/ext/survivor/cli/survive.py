@@ -23,8 +23,6 @@ from acc_ace.cli.output import (
     stdout_console,
 )
 from acc_ace.config import POLICY_MODEL, ROLES, Role, Settings, load_settings
-from acc_ace.container import Container
-from acc_ace.core.schemas.base import Tenant
 from acc_ace.core.schemas.cost import PriceTable
 from acc_ace.core.schemas.report import Money, TokenUse
 from acc_ace.errors import ConfigError, InputError, StoreError
@@ -34,7 +32,7 @@ from acc_ace.ext.survivor.cli.analyze import analysis_view
 from acc_ace.ext.survivor.cli.turn_view import TurnScreen
 from acc_ace.ext.survivor.core_thinker import thinker_settings
 from acc_ace.ext.survivor.loop import RULES, Listener, LoopOptions, Survivor
-from acc_ace.ext.survivor.recent_ticks import APP_NAME, runs_folder
+from acc_ace.ext.survivor.recent_ticks import runs_folder
 from acc_ace.ext.survivor.snapshots import SettingsPort, SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
 from acc_ace.hooks import PLAYBOOK_FILES, is_offered
@@ -160,35 +158,18 @@ async def _live(
     takers: list[Listener],
     people: Console,
 ) -> None:
-    container = build_container(settings)
-    meter = _Meter(container, Tenant(APP_NAME, options.run))
+    container, of_life = build_container(settings), dict[int, float]()
     try:
-        await meter.read()
         survivor = Survivor(container, options, port=port, listeners=takers)
         async with aclosing(survivor.run()) as ticks:
-            async for _ in ticks:
-                if max_cost is not None and (spent := await meter.read()) >= max_cost:
+            async for tick in ticks:
+                of_life[tick.episode] = tick.usd or 0.0
+                spent = sum(of_life.values())
+                if max_cost is not None and spent >= max_cost:
                     people.print(f"stopped: ${spent:.4f} spent, --max-cost is ${max_cost:g}")
                     break
     finally:
         await container.close()
-
-
-class _Meter:
-    """What a run has spent, in US dollars, also over midnight."""
-
-    def __init__(self, container: Container, tenant: Tenant) -> None:
-        self._spending, self._tenant = container.spending, tenant
-        self._day, self._spent, self._before = "", 0.0, 0.0
-
-    async def read(self) -> float:
-        """Count what was spent since the last time. Raises StoreError."""
-        today = await self._spending.today(self._tenant)
-        day, usd = str(today.day), today.spent.usd or 0.0
-        if self._day:
-            self._spent += usd - (self._before if day == self._day else 0.0)
-        self._day, self._before = day, usd
-        return self._spent
 
 
 class _Saved:
