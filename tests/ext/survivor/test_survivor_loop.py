@@ -369,7 +369,7 @@ async def test_a_changed_world_is_refused_instead_of_lived_wrongly(
     async for snapshot in Survivor(container, options, world_of=gentle).run():
         if snapshot.tick == 4:
             break
-    with pytest.raises(InputError, match="cannot be lived again.*memory erase --app survivor"):
+    with pytest.raises(InputError, match=r"cannot be lived again.*memory erase --app survivor"):
         await lived(container, options, world_of=lambda s: World(WorldRules.drawn(s), sizes))
     await container.close()
 
