@@ -229,22 +229,15 @@ class Way(NamedTuple):
 
 
 class Ways:
-    """The ways from the body's cell (0, 0) over `terrain`, with `threats` in sight.
+    """The ways from the body's cell (0, 0) over the terrain in sight, with `threats`.
 
-    Where a threat may catch the body a step costs more; one that `approaches` is expected to
+    Where a threat may catch the body a step costs more; one that approaches is expected to
     come nearer, by night quicker than by day.
     """
 
-    def __init__(
-        self,
-        terrain: Mapping[Cell, str],
-        threats: Sequence[Cell],
-        *,
-        approaches: bool,
-        is_night: bool,
-    ) -> None:
-        self._terrain, self._threats, self._is_night = terrain, threats, is_night
-        self._most_reach = CHASED if approaches else KEEP_OFF
+    def __init__(self, outlook: Outlook, threats: Sequence[Cell]) -> None:
+        self._terrain, self._threats, self._is_night = outlook.terrain, threats, outlook.is_night
+        self._most_reach = CHASED if outlook.approaching else KEEP_OFF
         self.found: dict[Cell, Way] = {}
         self._rim: Collection[Cell] = self._explore() or self.found
 
