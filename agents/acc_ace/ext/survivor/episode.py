@@ -10,6 +10,7 @@ from beliefs.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from acc_ace.core.schemas.base import SessionKey
@@ -75,31 +76,25 @@ class LiveEpisode:
         self.last = Tick()
         self.watched: dict[str, Nature] = {}
         """What the stranger showed in this tick."""
-        self._outlook: Outlook | None = None
-        self._fear: float | None = None
         self._lived: list[_Lived] = []
         observation, info = world.reset(seed=layout)
         self._take(observation, info["signs"])
 
-    @property
+    @cached_property
     def outlook(self) -> Outlook:
         """What is known now."""
-        if self._outlook is None:
-            seen = outlook(
-                self._observation,
-                self.ground,
-                threshold=self.threshold,
-                exploration=self.exploration,
-            )
-            self._outlook = replace(seen, prospects=self.experience.prospects(seen))
-        return self._outlook
+        seen = outlook(
+            self._observation,
+            self.ground,
+            threshold=self.threshold,
+            exploration=self.exploration,
+        )
+        return replace(seen, prospects=self.experience.prospects(seen))
 
-    @property
+    @cached_property
     def fear(self) -> float:
         """P(damage within three steps) of waiting here, rounded as it is committed."""
-        if self._fear is None:
-            self._fear = round(self._fears.estimate(self.outlook, "wait", self.beliefs), 2)
-        return self._fear
+        return round(self._fears.estimate(self.outlook, "wait", self.beliefs), 2)
 
     def open_tick(self, beliefs: Beliefs, settings: LoopSettings) -> None:
         """Begin a tick by what is believed and set now; a setting that was changed takes over."""
@@ -279,7 +274,8 @@ class LiveEpisode:
 
     def _forget(self) -> None:
         """What was worked out of the moment before does not hold any more."""
-        self._outlook, self._fear = None, None
+        for name in ("outlook", "fear"):
+            self.__dict__.pop(name, None)
 
 
 def _mark(record: StepRecord) -> str:

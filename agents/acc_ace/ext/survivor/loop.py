@@ -238,7 +238,6 @@ class _Life:
 
     def _snapshot(self, record: TurnRecord, acted: Acted) -> LoopSnapshot:
         settings, uses = self._settings, record.observer.stages.values()
-        model = record.observer.models.get("generator", "")
         logs = (*map(meta_entry, self._notes), *self.episode.memory.entries())
         return LoopSnapshot(
             run=self._options.run,
@@ -248,7 +247,7 @@ class _Life:
             plan=acted.plan,
             alerts=acted.alerts if settings.notifications else (),
             logs=logs if settings.log_detail == "full" else logs[:_BRIEF],
-            model=model,
+            model=record.observer.models.get("generator", ""),
             calls=sum(use.tokens.calls for use in uses),
             tokens=sum(use.tokens.total for use in uses),
             over=self.is_over,
