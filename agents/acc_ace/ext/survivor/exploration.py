@@ -147,13 +147,11 @@ class ExplorationMap:
         return self._nearest(self._terrain == SAFE)
 
     def _nearest(self, cells: Codes) -> Cell | None:
-        rows, columns = np.nonzero(cells)
-        if not len(rows):
+        known = np.argwhere(cells) - self.sizes.sight
+        if not len(known):
             return None
-        sight = self.sizes.sight
-        rows, columns = rows - sight, columns - sight
-        at = (abs(rows - self.place[0]) + abs(columns - self.place[1])).argmin()
-        return int(rows[at]), int(columns[at])
+        row, column = known[abs(known - self.place).sum(axis=1).argmin()]
+        return int(row), int(column)
 
     def ripe(self) -> dict[str, list[tuple[int, Cell]]]:
         """Of each kind the places that are ripe when reached, with their distances in steps."""
