@@ -42,7 +42,7 @@ async def life(seed: int, end: str, ticks: int) -> Life:
     container = build_container(Settings(store="memory", learning="off"))
     options = LoopOptions(seed=seed, ticks=ticks)
     text = f"{end} after 40 steps; danger threshold 0.60 to 0.60"
-    note = meta_note(options.key(1), options.run, 1, text, container.clock.now())
+    note = meta_note(options.key(1), 1, text, container.clock.now())
     await container.artifacts.add([note])
     lived = [snapshot async for snapshot in Survivor(container, options).run()]
     await container.close()

@@ -10,7 +10,6 @@ path there is in docs/adr/0003-sequential-agent.md.
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Final
 
 from google.adk.agents import BaseAgent, SequentialAgent
 from google.adk.apps import App
@@ -26,7 +25,6 @@ from acc_ace.adk.structured_agent import direct_completions
 from acc_ace.adk.tools import build_tools
 from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
-from acc_ace.core.gates.commit_gate import RULES
 from acc_ace.core.schemas.base import OWN_APP
 from acc_ace.model_settings import is_small
 from acc_ace.models.resilient import ResilientLlm
@@ -36,9 +34,6 @@ from acc_ace.turn.structured_call import Completion, load_prompts
 from acc_ace.turn.turn_record import TurnRecord, TurnRecords
 
 APP_NAME = OWN_APP
-
-COMMIT_RULES: Final = RULES
-"""What the gate guarantees for any CCS_t that the Compressor's model proposes."""
 
 
 class RootAgent(BoundedTurn):

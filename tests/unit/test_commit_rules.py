@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from acc_ace.core.gates.commit_gate import KEPT_MARK, GateResult
+from acc_ace.core.gates.commit_gate import KEPT_MARK, RULES, GateResult
 from acc_ace.core.gates.references import Evidence
-from acc_ace.pipeline import COMMIT_RULES
 from schemas.ccs import CompressedCognitiveState, empty_ccs
 from schemas.commit import ChangeKind, CommittedState, RuleChange
 from schemas.interaction import TurnInput
@@ -82,7 +81,7 @@ CLAIMS: dict[str, Callable[[], None]] = {
 
 
 def test_the_pipeline_names_the_five_rules() -> None:
-    assert [rule.__name__ for rule in COMMIT_RULES] == list(CLAIMS)
+    assert [rule.__name__ for rule in RULES] == list(CLAIMS)
 
 
 @pytest.mark.parametrize("rule", CLAIMS)

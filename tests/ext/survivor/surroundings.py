@@ -16,7 +16,7 @@ from acc_ace.ext.survivor.survival import Body, Cell, Plan, StepRecord
 from acc_ace.ext.survivor.world import World
 from acc_ace.ext.survivor.world_rules import ACTIONS, action_of
 from acc_ace.turn.turn_record import TurnRecord, TurnStart
-from config import AgentSettings
+from config import AgentSettings, Settings
 from schemas.artifact import Artifact
 from schemas.base import Authority, SessionKey, Tenant
 from schemas.bullet import Bullet
@@ -32,10 +32,14 @@ PLAIN: Mapping[Cell, str] = {(r, c): "plain" for r in range(-4, 5) for c in rang
 WELL = Body(life=12, food=40, water=30, most_life=12, most_food=40, most_water=30)
 
 
-def thinker(model: Any, limits: Limits | None = None, **options: Any) -> CoreThinker:
-    """A mind that asks this model."""
+def thinker(
+    model: Any, limits: Limits | None = None, *, bullets: int = 10, bullet_chars: int = 160
+) -> CoreThinker:
+    """A mind that asks this model, shown so many bullets of so many characters."""
     completion = DirectCompletion(model, Plan, AgentSettings())
-    return CoreThinker(completion, limits or Limits(), **options)
+    excerpt = {"playbook_context_limit": bullets, "playbook_context_chars": bullet_chars}
+    own = Settings().model_copy(update={"limits": limits or Limits(), **excerpt})
+    return CoreThinker(completion, own)
 
 
 def moment(**changes: Any) -> Outlook:

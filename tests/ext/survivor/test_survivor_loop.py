@@ -245,7 +245,7 @@ async def test_the_note_of_the_last_life_changes_the_next_one_from_the_same_stat
         options = LoopOptions(seed=8, ticks=6)
         text = f"{note} after 40 steps; danger threshold 0.60 to 0.60"
         at = container.clock.now()
-        await container.artifacts.add([meta_note(options.key(1), options.run, 1, text, at)])
+        await container.artifacts.add([meta_note(options.key(1), 1, text, at)])
         snapshots = await lived(container, options)
         await container.close()
         return snapshots

@@ -84,7 +84,7 @@ class Experimenter:
                 refused = {proposal.name: f"refused: {error}"}
         texts = {name: await self.run(key, name, life) for name in due} | refused
         text, now = " ".join(texts.values()) or "no script", self.container.clock.now()
-        note = meta_note(key, life[-1].run, life[-1].episode, text, now)
+        note = meta_note(key, life[-1].episode, text, now)
         changes = {"artifact_id": note_ids(life[-1].run)[1], "source": f"{LOG}playground"}
         words = {"kind": ArtifactKind.TOOL_RESULT, "authority": Authority.TOOL}
         await self.container.artifacts.add([note.model_copy(update=changes | words)])

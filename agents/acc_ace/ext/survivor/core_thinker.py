@@ -15,7 +15,6 @@ from acc_ace.core.gates.ccs_budget import NOTHING
 from acc_ace.core.playbook.selection import select_bullets
 from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.bullet import Bullet, clean_id
-from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.prompt import Lines, Prompt, load_prompt
@@ -67,13 +66,10 @@ class Moment(NamedTuple):
 
 
 class CoreThinker:
-    """Asks a model for plans; shows it at most `bullets` bullets of `bullet_chars` characters."""
+    """Asks a model for plans, within limits and with as much playbook as the settings say."""
 
-    def __init__(
-        self, completion: Completion, limits: Limits, *, bullets: int = 10, bullet_chars: int = 160
-    ) -> None:
-        self._completion, self._limits = completion, limits
-        self._bullets, self._bullet_chars = bullets, bullet_chars
+    def __init__(self, completion: Completion, settings: Settings) -> None:
+        self._completion, self._settings = completion, settings
 
     async def think(self, record: TurnRecord, moment: Moment) -> Plan:
         """A plan for the turn of the record, which counts what it cost.
@@ -99,7 +95,7 @@ class CoreThinker:
                 thinker_prompt(),
                 inputs,
                 parser(Plan),
-                repairs=self._limits.repairs,
+                repairs=self._settings.limits.repairs,
             )
             use.add(result.use, result.model)
             use.model = result.model or use.model
@@ -115,10 +111,11 @@ class CoreThinker:
 
     def _excerpt(self, playbook: Playbook, text: str) -> tuple[Bullet, ...]:
         """The bullets that fit the moment best, each cut, in playbook order."""
-        tokens = self._limits.playbook_prompt_tokens
-        best = select_bullets(playbook, text, max_tokens=tokens, most=self._bullets)
+        own = self._settings
+        tokens, most = own.limits.playbook_prompt_tokens, own.playbook_context_limit
+        best = select_bullets(playbook, text, max_tokens=tokens, most=most)
         return tuple(
-            bullet.model_copy(update={"content": bullet.content[: self._bullet_chars]})
+            bullet.model_copy(update={"content": bullet.content[: own.playbook_context_chars]})
             for bullet in best
         )
 

@@ -10,6 +10,7 @@ fear learn from what was lived, not from beliefs.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from acc_ace.core.schemas.base import SessionKey
@@ -74,31 +75,25 @@ class LiveEpisode:
         self.threshold, self.exploration = 0.0, 0.0
         self.ticks, self.steps, self.is_over, self.died_of = 0, 0, False, ""
         self.last = Tick()
-        self._outlook: Outlook | None = None
-        self._fear: float | None = None
         self._lived: list[_Lived] = []
         observation, info = world.reset(seed=layout)
         self._take(observation, info["signs"])
 
-    @property
+    @cached_property
     def outlook(self) -> Outlook:
         """What is known now."""
-        if self._outlook is None:
-            seen = outlook(
-                self._observation,
-                self.ground,
-                threshold=self.threshold,
-                exploration=self.exploration,
-            )
-            self._outlook = replace(seen, prospects=self.experience.prospects(seen))
-        return self._outlook
+        seen = outlook(
+            self._observation,
+            self.ground,
+            threshold=self.threshold,
+            exploration=self.exploration,
+        )
+        return replace(seen, prospects=self.experience.prospects(seen))
 
-    @property
+    @cached_property
     def fear(self) -> float:
         """P(damage within three steps) of waiting here, rounded as it is committed."""
-        if self._fear is None:
-            self._fear = round(self._fears.estimate(self.outlook, "wait", self.beliefs), 2)
-        return self._fear
+        return round(self._fears.estimate(self.outlook, "wait", self.beliefs), 2)
 
     def open_tick(self, beliefs: Beliefs, settings: LoopSettings) -> None:
         """Begin a tick by what is believed and set now; a setting that was changed takes over."""
@@ -280,7 +275,8 @@ class LiveEpisode:
 
     def _forget(self) -> None:
         """What was worked out of the moment before does not hold any more."""
-        self._outlook, self._fear = None, None
+        for name in ("outlook", "fear"):
+            self.__dict__.pop(name, None)
 
 
 def _points(body: Body) -> str:

@@ -147,13 +147,11 @@ class ExplorationMap:
         return self._nearest(self._terrain == SAFE)
 
     def _nearest(self, cells: Codes) -> Cell | None:
-        rows, columns = np.nonzero(cells)
-        if not len(rows):
+        known = np.argwhere(cells) - self.sizes.sight
+        if not len(known):
             return None
-        sight = self.sizes.sight
-        rows, columns = rows - sight, columns - sight
-        at = (abs(rows - self.place[0]) + abs(columns - self.place[1])).argmin()
-        return int(rows[at]), int(columns[at])
+        row, column = known[abs(known - self.place).sum(axis=1).argmin()]
+        return int(row), int(column)
 
     def ripe(self) -> dict[str, list[tuple[int, Cell]]]:
         """Of each kind the places that are ripe when reached, with their distances in steps."""
@@ -229,22 +227,15 @@ class Way(NamedTuple):
 
 
 class Ways:
-    """The ways from the body's cell (0, 0) over `terrain`, with `threats` in sight.
+    """The ways from the body's cell (0, 0) over the terrain in sight, with `threats`.
 
-    Where a threat may catch the body a step costs more; one that `approaches` is expected to
+    Where a threat may catch the body a step costs more; one that approaches is expected to
     come nearer, by night quicker than by day.
     """
 
-    def __init__(
-        self,
-        terrain: Mapping[Cell, str],
-        threats: Sequence[Cell],
-        *,
-        approaches: bool,
-        is_night: bool,
-    ) -> None:
-        self._terrain, self._threats, self._is_night = terrain, threats, is_night
-        self._most_reach = CHASED if approaches else KEEP_OFF
+    def __init__(self, outlook: Outlook, threats: Sequence[Cell]) -> None:
+        self._terrain, self._threats, self._is_night = outlook.terrain, threats, outlook.is_night
+        self._most_reach = CHASED if outlook.approaching else KEEP_OFF
         self.found: dict[Cell, Way] = {}
         self._rim: Collection[Cell] = self._explore() or self.found
 

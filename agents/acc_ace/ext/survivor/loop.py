@@ -83,7 +83,8 @@ class LoopOptions:
     episodes: int = 1
     ticks: int = 1_000
     rules: tuple[str, ...] = RULES
-    tick_delay: float = 0.0
+    tick_delay: float | None = None
+    """Seconds between ticks; None for none, but for a pause where the command asks live models."""
     keeps_logs: bool = True
     """Whether logs are stored, so that the thinker is shown them."""
 
@@ -150,7 +151,7 @@ class Survivor:
                         for listener in self._listeners:
                             listener(snapshot)
                         yield snapshot
-                        await asyncio.sleep(self.options.tick_delay)
+                        await asyncio.sleep(self.options.tick_delay or 0.0)
                     await life.close()
                 finally:
                     await life.controller.close_models()
@@ -158,7 +159,7 @@ class Survivor:
     async def _begin(self, students: Students) -> "_Life":
         """The first episode that has not ended, lived again up to its last commit."""
         container, options = self.container, self.options
-        ended, notes = await newest_note(container, options.key(0), options.run)
+        ended, notes = await newest_note(container, options.key(0))
         number = ended + 1
         key = options.key(number)
         if number > 1:
@@ -188,13 +189,7 @@ class _Life:
             app=APP,
             models=survivor.models,
         )
-        settings = container.settings
-        self._thinker = CoreThinker(
-            students.generator,
-            settings.limits,
-            bullets=settings.playbook_context_limit,
-            bullet_chars=settings.playbook_context_chars,
-        )
+        self._thinker = CoreThinker(students.generator, container.settings)
         self._learning = SurpriseLearning(container, self._key, students.roles, survivor.refiner)
         self._reflection = ""
 
@@ -208,8 +203,8 @@ class _Life:
 
         Raises InputError where they do not fit it, StoreError, and what the world raises.
         """
-        seed, number, run = self._options.seed, self._number, self._options.run
-        world, mind = self._world_of(seed), await left_mind(self._container, self._key, run)
+        seed, number = self._options.seed, self._number
+        world, mind = self._world_of(seed), await left_mind(self._container, self._key)
         self.episode = LiveEpisode(self._key, world, layout=100_003 * seed + number, mind=mind)
         committed = await _committed(self._container, self._key)
         texts = [turn.decision.final_answer for turn in committed if turn.decision]
@@ -230,20 +225,18 @@ class _Life:
             record.observer.warn(f"the world failed: {acted.steps[-1].why}")
         self._reflection = acted.plan.reflection
         snapshot = self._snapshot(record, acted)
-        playbook = record.lessons
         lessons = await self._learning.after_tick(
-            snapshot, record.state, playbook, first=self.first
+            snapshot, record.state, record.lessons, first=self.first
         )
         if acted.flag == "failed":
             await self.rebuild()
         version = await self._learning.version()
         totals = await self._container.spending.store.of_session(self._key)
-        snapshot = snapshot.model_copy(update={"usd": totals.spent.usd})
-        return self._with_lessons(snapshot, lessons, version, time.process_time() - begun)
+        spent = {"usd": totals.spent.usd, "seconds": time.process_time() - begun}
+        return self._with_lessons(snapshot, lessons, version).model_copy(update=spent)
 
     def _snapshot(self, record: TurnRecord, acted: Acted) -> LoopSnapshot:
         settings, uses = self._settings, record.observer.stages.values()
-        model = record.observer.models.get("generator", "")
         logs = (*map(meta_entry, self._notes), *self.episode.memory.entries())
         return LoopSnapshot(
             run=self._options.run,
@@ -253,7 +246,7 @@ class _Life:
             plan=acted.plan,
             alerts=acted.alerts if settings.notifications else (),
             logs=logs if settings.log_detail == "full" else logs[:_BRIEF],
-            model=model,
+            model=record.observer.models.get("generator", ""),
             calls=sum(use.tokens.calls for use in uses),
             tokens=sum(use.tokens.total for use in uses),
             over=self.is_over,
@@ -261,9 +254,7 @@ class _Life:
             **self.episode.shown(),
         )
 
-    def _with_lessons(
-        self, snapshot: LoopSnapshot, lessons: Lessons, version: int, seconds: float
-    ) -> LoopSnapshot:
+    def _with_lessons(self, snapshot: LoopSnapshot, lessons: Lessons, version: int) -> LoopSnapshot:
         logs = snapshot.logs
         if snapshot.over:
             text = _summary(self.episode)
@@ -275,7 +266,6 @@ class _Life:
                 "playbook_version": version,
                 "calls": snapshot.calls + lessons.use.calls,
                 "tokens": snapshot.tokens + lessons.use.total,
-                "seconds": seconds,
                 "warnings": (*snapshot.warnings, *lessons.warnings),
             }
         )
@@ -286,10 +276,9 @@ class _Life:
         Raises StoreError.
         """
         container, now = self._container, self._container.clock.now()
-        text = _summary(self.episode)
-        run, mind = self._options.run, self.episode.mind
-        note = meta_note(self._key, run, self._number, text, now)
-        await container.artifacts.add([note, mind_of_life(self._key, run, mind, now)])
+        note = meta_note(self._key, self._number, _summary(self.episode), now)
+        mind = mind_of_life(self._key, self.episode.mind, now)
+        await container.artifacts.add([note, mind])
         await _retire(container, self._key)
 
     def of(self, record: TurnRecord) -> Self:

@@ -177,11 +177,11 @@ def _artifact_of(name: str) -> str:
     return "exploration:things" if log == "exploration" and about in KINDS else name
 
 
-def meta_note(key: SessionKey, run: str, episode: int, text: str, at: datetime) -> Artifact:
+def meta_note(key: SessionKey, episode: int, text: str, at: datetime) -> Artifact:
     """The note of an episode that has ended; the next one recalls it."""
     content = f"episode {episode}: {clip_tokens(one_line(text), _NOTE_TOKENS)}"
     note = {"kind": ArtifactKind.NOTE, "authority": Authority.AGENT, "session": key.session}
-    return _artifact(note_ids(run)[0], content, key, at).model_copy(update=note)
+    return _artifact(note_ids(key.user)[0], content, key, at).model_copy(update=note)
 
 
 def meta_entry(note: Artifact) -> LogEntry:
@@ -190,29 +190,27 @@ def meta_entry(note: Artifact) -> LogEntry:
     return LogEntry(log="meta", about=about, text=text)
 
 
-async def newest_note(
-    container: Container, key: SessionKey, run: str
-) -> tuple[int, list[Artifact]]:
+async def newest_note(container: Container, key: SessionKey) -> tuple[int, list[Artifact]]:
     """The episode of a run that ended last, 0 for none, and its notes. Raises StoreError."""
-    found = [await container.artifacts.get(key.tenant, each) for each in note_ids(run)]
+    found = [await container.artifacts.get(key.tenant, each) for each in note_ids(key.user)]
     ended = int(found[0].content.split(":")[0].split()[1]) if found[0] else 0
     return ended, [note for note in found if note]
 
 
-def mind_of_life(key: SessionKey, run: str, mind: str, at: datetime) -> Artifact:
+def mind_of_life(key: SessionKey, mind: str, at: datetime) -> Artifact:
     """What a life leaves of fear and curiosity; it goes out of recall with the life's logs."""
     place = {"session": key.session, "turn": 1}
-    return _artifact(_mind_id(run), mind, key, at).model_copy(update=place)
+    return _artifact(_mind_id(key), mind, key, at).model_copy(update=place)
 
 
-async def left_mind(container: Container, key: SessionKey, run: str) -> str:
+async def left_mind(container: Container, key: SessionKey) -> str:
     """What the last life of a run left of fear and curiosity; '' for none. Raises StoreError."""
-    mind = await container.artifacts.get(key.tenant, _mind_id(run))
+    mind = await container.artifacts.get(key.tenant, _mind_id(key))
     return mind.content if mind else ""
 
 
-def _mind_id(run: str) -> str:
-    return f"mind:0@{run}"
+def _mind_id(key: SessionKey) -> str:
+    return f"mind:0@{key.user}"
 
 
 def note_ids(run: str) -> tuple[str, str]:

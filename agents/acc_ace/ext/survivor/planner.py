@@ -109,12 +109,9 @@ class _Moment:
         self.doubted = {name for name, belief in beliefs.items() if not belief.is_of_now}
         # Unknown creatures are suffered below the threshold.
         feared = {"hunter", *([None] if outlook.danger >= outlook.threshold else [])}
-        self.ways = Ways(
-            outlook.terrain,
-            [cell for cell, kind in outlook.creatures.items() if self.nature(kind) in feared],
-            approaches=bool(outlook.approaching),
-            is_night=outlook.is_night,
-        )
+        creatures = outlook.creatures.items()
+        threats = [cell for cell, kind in creatures if self.nature(kind) in feared]
+        self.ways = Ways(outlook, threats)
         self.is_threatened = not outlook.is_safe and self.ways.peril((0, 0)) <= NEAR
         self.safe = self._safe()
         self._sources: dict[Stance | None, list[_Source]] = {}

@@ -119,9 +119,8 @@ class SurpriseLearning:
         used: Sequence[Bullet],
     ) -> Lessons:
         settings, container = self.container.settings, self.container
-        judgement = Judgement(reward=surprise.reward)
-        if _foretold(surprise, used):
-            judgement = Judgement(thumbs="up")
+        is_foretold = _foretold(surprise, used)
+        judgement = Judgement(thumbs="up") if is_foretold else Judgement(reward=surprise.reward)
         # What the session's own logs say is experience, not the words of somebody else.
         ccs = empty_ccs().model_copy(update={"constraints": state.ccs.constraints})
         outcome = TurnOutcome(

@@ -35,8 +35,7 @@ def _table(name: str) -> Mapping[str, Any]:
 
 def say(name: str, language: Language, **values: object) -> str:
     """One of the sentences."""
-    sentence: str = _table(language)[name]
-    return sentence.format(**values)
+    return str(_table(language)[name]).format(**values)
 
 
 def topic_of(question: str) -> str:
@@ -125,5 +124,4 @@ def _words(text: str, language: Language) -> str:
 
 
 def _listed(items: Iterable[str], language: Language) -> str:
-    comma: str = _table(language)["marks"]["comma"]
-    return comma.join(items)
+    return str(_table(language)["marks"]["comma"]).join(items)

@@ -52,6 +52,7 @@ def survive(
     """Let the survivor live in its world, and learn fear and curiosity."""
     try:
         from acc_ace.ext.survivor.cli.survive import run_survive  # noqa: PLC0415
+        from acc_ace.ext.survivor.loop import RULES, LoopOptions  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if error.name not in {"gymnasium", "numpy"}:
             raise
@@ -59,14 +60,10 @@ def survive(
             f"the survivor needs {error.name}; {how_to_install('survivor')}"
         ) from error
     code = run_survive(
-        episodes=episodes,
-        ticks=ticks,
-        seed=seed,
+        LoopOptions(seed, episodes, ticks, (*RULES, *(rule or ())), tick_delay),
         model=model,
-        rules=tuple(rule or ()),
         save_run=save_run,
         save_report=save_report,
-        tick_delay=tick_delay,
         max_cost=max_cost,
         ui=ui,
         linger=linger,

@@ -5,6 +5,7 @@ import json
 import signal
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing, closing, nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -31,7 +32,7 @@ from acc_ace.ext.survivor.chronicle import story
 from acc_ace.ext.survivor.cli.analyze import analysis_view
 from acc_ace.ext.survivor.cli.turn_view import TurnScreen
 from acc_ace.ext.survivor.core_thinker import thinker_settings
-from acc_ace.ext.survivor.loop import RULES, Listener, LoopOptions, Survivor
+from acc_ace.ext.survivor.loop import Listener, LoopOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import runs_folder
 from acc_ace.ext.survivor.snapshots import SettingsPort, SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
@@ -58,15 +59,11 @@ _A_TICK: Final[Mapping[Role, TokenUse]] = {
 
 
 def run_survive(
+    run: LoopOptions,
     *,
-    episodes: int,
-    ticks: int,
-    seed: int,
     model: str | None,
-    rules: tuple[str, ...],
     save_run: Path | None,
     save_report: Path | None,
-    tick_delay: float | None,
     max_cost: float | None,
     ui: int | None,
     linger: float | None,
@@ -81,16 +78,8 @@ def run_survive(
         raise InputError("--linger keeps the page of --ui PORT, which is not given")
     settings = _with_playbook_files(thinker_settings(with_model(load_settings(), model)))
     names = {role: settings.model_name(role) for role in ROLES}
-    if tick_delay is None:
-        is_live = any(kind_of(name) != "embedded" for name in names.values())
-        tick_delay = LIVE_DELAY if is_live else 0.0
-    run = LoopOptions(
-        seed=seed,
-        episodes=episodes,
-        ticks=ticks,
-        rules=(*RULES, *rules),
-        tick_delay=tick_delay,
-    )
+    if run.tick_delay is None and any(kind_of(name) != "embedded" for name in names.values()):
+        run = replace(run, tick_delay=LIVE_DELAY)
     people, measures, terminated = stderr_console(), RunMeasures(), Event()
     _say_price(people, load_prices(settings.prices), names, run, max_cost)
     file = _run_file(settings, run, save_run)
