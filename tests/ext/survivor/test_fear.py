@@ -1,4 +1,4 @@
-"""Fear follows from damage that was lived, experience from outcomes that were new."""
+"""Fear follows from damage that was lived, curiosity from outcomes that were new."""
 
 from dataclasses import replace
 from math import log2

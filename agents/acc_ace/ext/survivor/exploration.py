@@ -147,10 +147,10 @@ class ExplorationMap:
         return self._nearest(self._terrain == SAFE)
 
     def _nearest(self, cells: Codes) -> Cell | None:
-        known = np.argwhere(cells) - self.sizes.sight
-        if not len(known):
+        places = np.argwhere(cells) - self.sizes.sight
+        if not len(places):
             return None
-        row, column = known[abs(known - self.place).sum(axis=1).argmin()]
+        row, column = places[abs(places - self.place).sum(axis=1).argmin()]
         return int(row), int(column)
 
     def ripe(self) -> dict[str, list[tuple[int, Cell]]]:

@@ -152,7 +152,10 @@ async def _live(
         survivor = Survivor(container, options, port=port, listeners=takers)
         async with aclosing(survivor.run()) as ticks:
             async for tick in ticks:
-                of_life[tick.episode] = tick.usd or 0.0
+                usd = tick.usd or 0.0
+                # What a life that goes on had cost before is not spent now.
+                of_life.setdefault(0, -usd if tick.tick > 1 else 0.0)
+                of_life[tick.episode] = usd
                 spent = sum(of_life.values())
                 if max_cost is not None and spent >= max_cost:
                     people.print(f"stopped: ${spent:.4f} spent, --max-cost is ${max_cost:g}")
