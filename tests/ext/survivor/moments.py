@@ -5,6 +5,7 @@ from typing import Any
 from acc_ace.ext.survivor.exploration import Outlook
 from acc_ace.ext.survivor.survival import Body, StepRecord
 
+Step = StepRecord
 WELL = Body(life=12, food=40, water=30, most_life=12, most_food=40, most_water=30)
 
 

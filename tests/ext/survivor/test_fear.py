@@ -8,10 +8,9 @@ import pytest
 from acc_ace.ext.survivor.exploration import CELL_BITS, Outlook
 from acc_ace.ext.survivor.fear import BASE_RATE, WINDOW, Experience, Fear, is_damaged
 from acc_ace.ext.survivor.planner import Belief
-from acc_ace.ext.survivor.survival import StepRecord
 from acc_ace.ext.survivor.world_rules import Nature
 from bench.survivor_fear import measure
-from tests.ext.survivor.moments import WELL, made, moment
+from tests.ext.survivor.moments import WELL, Step, made, moment
 
 CALM = moment()
 ON_TORUS = moment(things={(0, 0): "torus"})
@@ -20,7 +19,7 @@ POISONED = made("use torus", life=-8, cause="torus")
 BITTEN = made("wait", life=-5, cause="wolf")
 
 
-def live(fear: Fear, outlook: Outlook, record: StepRecord) -> float:
+def live(fear: Fear, outlook: Outlook, record: Step) -> float:
     """A step as a life takes it in: both learn; returns the bits."""
     fear.observe(outlook, record)
     return fear.experience.observe(outlook, record, 0)
@@ -122,7 +121,7 @@ def test_a_window_with_an_evasion_teaches_nothing() -> None:
         made("use cone", life=6, cause="cone"),
     ],
 )
-def test_hunger_and_gains_are_no_damage(record: StepRecord) -> None:
+def test_hunger_and_gains_are_no_damage(record: Step) -> None:
     assert not is_damaged(record)
 
 
@@ -228,7 +227,7 @@ def test_cells_are_counted_and_moves_alone_bring_no_bits() -> None:
         (made("", wanted="use torus", status="blocked"), set()),
     ],
 )
-def test_a_kind_is_known_when_it_did_something(record: StepRecord, known: set[str]) -> None:
+def test_a_kind_is_known_when_it_did_something(record: Step, known: set[str]) -> None:
     experience = Experience()
     experience.observe(ON_TORUS, record, 0)
     assert experience.kinds_known == known

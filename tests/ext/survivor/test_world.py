@@ -92,12 +92,16 @@ def test_no_life_leaves_the_bounds(seed: int, steps: list[int], side: int) -> No
 @settings(max_examples=examples(fast=10, soak=60))
 @given(seed=st.integers(0, 2**31), steps=actions)
 def test_natures_show_only_when_they_are_felt(seed: int, steps: list[int]) -> None:
-    """Two worlds that differ in their natures alone look the same until something is used."""
+    """Two worlds that differ in their natures alone look the same until something is used.
+
+    The stranger, who lives by them, is left out.
+    """
     rules = WorldRules.drawn(1)
     other = WorldRules(natures=WorldRules.drawn(2).natures, hunter=rules.hunter)
     assert other.natures != rules.natures
     unused = [action for action in steps if ACTIONS[action] != "use"]
-    assert lived(World(rules), seed, unused) == lived(World(other), seed, unused)
+    alone = Sizes(creatures=0)
+    assert lived(World(rules, alone), seed, unused) == lived(World(other, alone), seed, unused)
 
 
 @settings(max_examples=examples(fast=4, soak=25), deadline=None)

@@ -79,13 +79,13 @@ class Experience:
     """
 
     def __init__(self) -> None:
-        self.seen: defaultdict[tuple[str, int], Counter[Nature | None]] = defaultdict(Counter)
+        self.counts: defaultdict[tuple[str, int], Counter[Nature | None]] = defaultdict(Counter)
         self._kinds: defaultdict[str, Counter[Nature | None]] = defaultdict(Counter)
         self._expected: dict[tuple[str, int], dict[Nature | None, float]] = {}
 
     def count(self, kind: str, season: int, outcome: Nature | None, times: int = 1) -> None:
         """Count an outcome of meeting a kind in a season."""
-        self.seen[kind, season][outcome] += times
+        self.counts[kind, season][outcome] += times
         self._kinds[kind][outcome] += times
         self._expected.clear()
 
@@ -97,13 +97,13 @@ class Experience:
 
     def _of(self, kind: str, season: int) -> dict[Nature | None, float]:
         alike = [
-            seen
-            for name, seen in self._kinds.items()
+            counts
+            for name, counts in self._kinds.items()
             if (name in CREATURES) == (kind in CREATURES) and name != kind
         ]
-        others = Counter(max(_OUTCOMES, key=lambda each: seen[each]) for seen in alike)
+        others = Counter(max(_OUTCOMES, key=lambda each: counts[each]) for counts in alike)
         expected = {each: 1 / len(_OUTCOMES) for each in _OUTCOMES}
-        of_kind, of_season = self._kinds.get(kind, Counter()), self.seen.get((kind, season))
+        of_kind, of_season = self._kinds.get(kind, Counter()), self.counts.get((kind, season))
         for counts in (others, of_kind, of_season or Counter()):
             weight = counts.total() + 1
             expected = {each: (counts[each] + p) / weight for each, p in expected.items()}
@@ -111,12 +111,12 @@ class Experience:
 
     def bits(self, kind: str, season: int) -> float:
         """Bits that meeting a kind in a season is expected to bring."""
-        trials = self.seen.get((kind, season), Counter()).total() + 1
+        trials = self.counts.get((kind, season), Counter()).total() + 1
         return sum(p * _gain(p, trials) for p in self.expected(kind, season).values())
 
     def _gained(self, kind: str, season: int, outcome: Nature | None) -> float:
         """Count an outcome; returns the bits that it brought."""
-        trials = self.seen[kind, season].total() + 1
+        trials = self.counts[kind, season].total() + 1
         bits = _gain(self.expected(kind, season)[outcome], trials)
         self.count(kind, season, outcome)
         return bits
@@ -124,16 +124,16 @@ class Experience:
     @property
     def kinds_known(self) -> frozenset[str]:
         """Kinds of which some outcome was more than nothing."""
-        seen = self.seen.items()
-        return frozenset(kind for (kind, _), counts in seen if counts.keys() - {None})
+        met = self.counts.items()
+        return frozenset(kind for (kind, _), counts in met if counts.keys() - {None})
 
     def observe(self, outlook: Outlook, record: StepRecord, new_cells: int) -> float:
         """Bits gained by a step: Σ D(P after ‖ P before) + CELL_BITS · newly seen cells.
 
         The sum runs over the outcomes seen; D is the Kullback-Leibler divergence in bits.
         """
-        seen = outcomes(outlook, record)
-        bits = sum(self._gained(kind, outlook.season, got) for kind, got in seen)
+        results = outcomes(outlook, record)
+        bits = sum(self._gained(kind, outlook.season, got) for kind, got in results)
         return bits + CELL_BITS * new_cells
 
     def watched(self, touch: Touch, season: int) -> None:
@@ -144,15 +144,15 @@ class Experience:
     def prospects(self, outlook: Outlook) -> dict[str, Prospect]:
         """Of the kinds of things at hand those that promise most, at most MOST_PROSPECTS."""
         kinds, season = {*outlook.things.values(), *outlook.places}, outlook.season
-        known = {
+        promises = {
             kind: Prospect(
                 round(self.bits(kind, season), 2),
                 round(self.expected(kind, season)[Nature.DANGER], 2),
             )
             for kind in sorted(kinds)
         }
-        best = sorted(known, key=lambda kind: -known[kind].bits)[:MOST_PROSPECTS]
-        return {kind: known[kind] for kind in best}
+        best = sorted(promises, key=lambda kind: -promises[kind].bits)[:MOST_PROSPECTS]
+        return {kind: promises[kind] for kind in best}
 
 
 def _gain(expected: float, trials: int) -> float:
@@ -197,8 +197,8 @@ class Fear:
         """All that a later life takes over, as JSON."""
         counts = [
             (*met, outcome or "", count)
-            for met, seen in self.experience.seen.items()
-            for outcome, count in seen.items()
+            for met, by_outcome in self.experience.counts.items()
+            for outcome, count in by_outcome.items()
         ]
         spread = [[float(f"{each:.6g}") for each in row] for row in self._spread]
         weights = [float(f"{each:.6g}") for each in self.weights]

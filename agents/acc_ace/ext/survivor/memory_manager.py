@@ -8,7 +8,6 @@ and two of exploration; a run has one note and one mind. Alerts and exploration 
 episode.
 """
 
-import re
 from collections import Counter
 from datetime import datetime
 from typing import Final, Literal
@@ -27,7 +26,6 @@ from acc_ace.ext.survivor.world_rules import GAINS, KINDS, used_in
 MOST_SAID: Final = 8
 """Warnings of the thinker about causes that the body has not felt; more replace the oldest."""
 
-_EFFECT: Final = re.compile(r", (?:used \d+|seen used) in season ")
 _ABOUT_CHARS, _SAID_TOKENS, _WANTED_TOKENS, _NOTE_TOKENS = 40, 40, 12, 56
 
 
@@ -69,7 +67,8 @@ class MemoryManager:
         name = f"exploration:{kind}"
         effect, season, count = _gains(record), str(record.season), self._times(name)
         if not effect and name in self._entries:
-            effect, season = _EFFECT.split(self._entries[name].text)
+            use, _, season = self._entries[name].text.rpartition(" in season ")
+            effect = use.rpartition(", ")[0]
         text = f"{effect or 'nothing changed'}, used {count} in season {season}"
         self._put("exploration", kind, text, count)
 
@@ -192,9 +191,9 @@ def meta_entry(note: Artifact) -> LogEntry:
 
 async def newest_note(container: Container, key: SessionKey) -> tuple[int, list[Artifact]]:
     """The episode of a run that ended last, 0 for none, and its notes. Raises StoreError."""
-    found = [await container.artifacts.get(key.tenant, each) for each in note_ids(key.user)]
-    ended = int(found[0].content.split(":")[0].split()[1]) if found[0] else 0
-    return ended, [note for note in found if note]
+    notes = [await container.artifacts.get(key.tenant, each) for each in note_ids(key.user)]
+    ended = int(notes[0].content.split(":")[0].split()[1]) if notes[0] else 0
+    return ended, [note for note in notes if note]
 
 
 def mind_of_life(key: SessionKey, mind: str, at: datetime) -> Artifact:

@@ -248,7 +248,7 @@ def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
     A kind has one bullet, to which what it is in another season is added.
     """
     reflection = Reflection.model_validate(inputs.get("reflection") or {})
-    known = bullets_of(inputs.get("playbook"))
+    bullets = bullets_of(inputs.get("playbook"))
     operations = [
         DeltaOperation(
             rationale=reflection.reasoning,
@@ -259,16 +259,16 @@ def changes_of(inputs: Mapping[str, object]) -> DeltaBatch:
             priority="high" if reflection.error_identification else "normal",
         )
         for lesson in (reflection.key_insight, reflection.correct_approach)
-        for old in [_bullet_of(lesson, known)]
+        for old in [_bullet_of(lesson, bullets)]
         if lesson and not (old and _joined(old.content, lesson) == old.content)
     ]
     return DeltaBatch(operations=operations)
 
 
-def _bullet_of(lesson: str, known: Iterable[BulletView]) -> BulletView | None:
+def _bullet_of(lesson: str, bullets: Iterable[BulletView]) -> BulletView | None:
     """The bullet that a lesson is added to: of the same kind, in the same form, and believed."""
     kinds = {kind for kind, _ in _clauses(lesson)}
-    for bullet in known:
+    for bullet in bullets:
         if bullet.content == lesson:
             return bullet
         is_alike = kinds and kinds == {kind for kind, _ in _clauses(bullet.content)}
@@ -294,7 +294,7 @@ def _joined(content: str, lesson: str) -> str:
     """A bullet with a lesson, in place of what it said of that season."""
     clauses = _clauses(content)
     for clause, seasons in _clauses(lesson).items():
-        clauses = {known: held - seasons for known, held in clauses.items()}
+        clauses = {old: times - seasons for old, times in clauses.items()}
         clauses[clause] = clauses.get(clause, set()) | seasons
     text = "; ".join(
         f"{verb} {kind} in season {', '.join(sorted(seasons))}"
@@ -314,21 +314,21 @@ def beliefs_of(
     that they name, and those about signs not at all. A sentence on a `season` holds in it before
     what is said in general; of another one it holds where nothing else is known.
     """
-    said = list[tuple[int, str, Belief]]()
+    claims = list[tuple[int, str, Belief]]()
     for bullet in sorted(bullets, key=lambda each: each.helpful - each.harmful):
         if bullet.harmful > bullet.helpful:
             continue
         weight = (1 + bullet.helpful) / (1 + bullet.helpful + bullet.harmful)
         for sentence in _SENTENCE.split(bullet.content):
             for name, stance in stances(sentence):
-                said.append((_fit(sentence, season), name, Belief(stance, weight, bullet.id)))
+                claims.append((_fit(sentence, season), name, Belief(stance, weight, bullet.id)))
     for line in experience.splitlines():
         reads = stances if line.startswith("alert:") else felt
         for sentence in () if line.casefold().startswith("sign") else _SENTENCE.split(line):
             fit = _fit(sentence, season) or 1
-            said += [(fit, name, Belief(stance)) for name, stance in reads(sentence)]
-    said.sort(key=lambda each: each[0])
-    return {name: held._replace(is_of_now=fit >= 0) for fit, name, held in said}
+            claims += [(fit, name, Belief(stance)) for name, stance in reads(sentence)]
+    claims.sort(key=lambda each: each[0])
+    return {name: belief._replace(is_of_now=fit >= 0) for fit, name, belief in claims}
 
 
 def _fit(text: str, season: int | None) -> int:

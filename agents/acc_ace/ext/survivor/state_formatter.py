@@ -115,7 +115,7 @@ def read(text: str) -> Outlook:
         frontier_bits=_number(lines[UNKNOWN], "unseen there", 0.0),
         prospects={
             kind: Prospect(float(bits), float(harm))
-            for kind, bits, harm in _PROSPECT.findall(lines[UNKNOWN])
+            for kind, bits, harm in re.findall(_PROSPECT, lines[UNKNOWN])
         },
     )
 
@@ -225,7 +225,7 @@ _ROWS: Final = re.compile(
 )
 _MET: Final = re.compile(rf"(?:^|; )(\w+) ({_WAY})( approaching| away)?(?=;|$)")
 _PLACES: Final = re.compile(rf"(?:^|; )(\w+) at ((?:{_WAY})(?:, (?:{_WAY}))*)(?=;|$)")
-_PROSPECT: Final = re.compile(r"(\w+) (\d+\.\d\d) bits, harm (\d\.\d\d)")
+_PROSPECT: Final = r"(\w+) (\d+\.\d\d) bits, harm (\d\.\d\d)"
 
 
 def _terrain(text: str) -> dict[Cell, str]:

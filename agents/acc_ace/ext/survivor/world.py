@@ -119,8 +119,8 @@ class _Creature:
         good = [KINDS.index(kind) + 1 for kind in KINDS if natures[kind] is not Nature.DANGER]
         rows, columns = np.nonzero(np.isin(world._things, good))
         cells = zip(rows.tolist(), columns.tolist(), strict=True)
-        known = [(apart(self.at, cell), cell) for cell in cells]
-        far, cell = min(known, default=(FORAGE + 1, self.at))
+        ways = [(apart(self.at, cell), cell) for cell in cells]
+        far, cell = min(ways, default=(FORAGE + 1, self.at))
         if far > FORAGE or world._step % 2:
             return far <= FORAGE
         if not far:
