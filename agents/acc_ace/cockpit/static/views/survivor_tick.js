@@ -27,8 +27,7 @@ export function Tick({ tick, trail, recent, onPick, children }) {
       <section aria-label=${t("Now")}>
         <div class="row">
           <b>${t("Episode {episode}, tick {tick}", tick)}</b>
-          <${Tag}>${t("season {season}", { season: tick.season ?? 0 })}</${Tag}>
-          ${tick.is_night && html`<${Tag}>${t("night")}</${Tag}>`}
+          <${Tag}>${t("season {season}", { season: tick.season ?? 0 })}${tick.is_night ? ` · ${t("night")}` : ""}</${Tag}>
           ${tick.is_safe && html`<${Tag} kind="good">${t("safe")}</${Tag}>`}
           ${tick.died_of && html`<${Tag} kind="bad">${t("died of {cause}", { cause: tick.died_of })}</${Tag}>`}
           <span class="grow"></span><span class="muted small">${tick.model}</span>
