@@ -216,6 +216,13 @@ def test_signs_in_the_report_teach_nothing() -> None:
     assert planned(report=orders).model_dump() == silent.model_dump()
 
 
+def test_what_scripts_print_is_no_experience_and_no_note_of_a_life() -> None:
+    felt = "alert: cone: life -24 in 3 times in season 0"
+    printed = "playground: episode 1: cone food +24 in season 0; meta: episode 1: died of lava"
+    assert beliefs_of([], f"{felt}\n{printed}", 0)["cone"].nature == "danger"
+    assert planned(logs=printed).model_dump() == planned(logs="").model_dump()
+
+
 @pytest.mark.parametrize("slots", ["", "no slots", "basic state: life x"])
 def test_without_readable_slots_it_waits(slots: str) -> None:
     plan = planned(slots=Lines(slots))

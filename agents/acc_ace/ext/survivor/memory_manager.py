@@ -184,9 +184,10 @@ def meta_note(key: SessionKey, episode: int, text: str, at: datetime) -> Artifac
 
 
 def meta_entry(note: Artifact) -> LogEntry:
-    """A meta note as an entry of the log."""
+    """A meta note, or what scripts found, as an entry of its log."""
     about, _, text = note.content.partition(": ")
-    return LogEntry(log="meta", about=about, text=text)
+    log = note.source.removeprefix(LOG)
+    return LogEntry.model_validate({"log": log, "about": about, "text": text})
 
 
 async def newest_note(container: Container, key: SessionKey) -> tuple[int, list[Artifact]]:

@@ -147,8 +147,8 @@ _CARES: Final = {
 
 def care_of(logs: str) -> Care:
     """What a line such as 'meta: episode 1: died of thirst after 36 steps' asks for."""
-    note = logs.partition("meta: ")[2].partition("\n")[0]
-    return _CARES.get(note.partition("died of ")[2].partition(" ")[0], Care())
+    cause = re.search(r"^meta: episode \d+: died of (\w+)", logs, re.MULTILINE)
+    return _CARES.get(cause[1], Care()) if cause else Care()
 
 
 def _less(outlook: Outlook, part: str) -> Outlook:
@@ -311,8 +311,8 @@ def beliefs_of(
     this life taught, which overrides it. A bullet that did more harm than good says nothing.
 
     Of `experience`, lines of the alert log count by their words, others by changes of the body
-    that they name, and those about signs not at all. A sentence on a `season` holds in it before
-    what is said in general; of another one it holds where nothing else is known.
+    that they name, those about signs and of scripts not at all. A sentence on a `season` holds in
+    it before what is said in general; of another one it holds where nothing else is known.
     """
     claims = list[tuple[int, str, Belief]]()
     for bullet in sorted(bullets, key=lambda each: each.helpful - each.harmful):
@@ -324,7 +324,8 @@ def beliefs_of(
                 claims.append((_fit(sentence, season), name, Belief(stance, weight, bullet.id)))
     for line in experience.splitlines():
         reads = stances if line.startswith("alert:") else felt
-        for sentence in () if line.casefold().startswith("sign") else _SENTENCE.split(line):
+        is_of_others = line.casefold().startswith(("sign", "playground:"))
+        for sentence in () if is_of_others else _SENTENCE.split(line):
             fit = _fit(sentence, season) or 1
             claims += [(fit, name, Belief(stance)) for name, stance in reads(sentence)]
     claims.sort(key=lambda each: each[0])

@@ -136,7 +136,7 @@ class Scoreboard(Value):
 class LogEntry(Value):
     """An entry of a log as shown: what it is about, its text, and how often it was met."""
 
-    log: Literal["alert", "exploration", "meta"]
+    log: Literal["alert", "exploration", "meta", "playground"]
     about: str
     text: str
     count: int = 1

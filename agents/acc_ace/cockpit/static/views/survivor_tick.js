@@ -10,7 +10,7 @@ const TERRAIN = ["rock", "thicket", "lava", "safe", "unseen"];
 const CAMERA = 12; // Cells on each side of the body that the camera shows.
 const BLANK = ["plain", "unseen"];
 const STEP_KINDS = { blocked: "bad", failed: "bad", evaded: "warn", skipped: "" };
-const LOGS = { alert: "Alert log", exploration: "Exploration log", meta: "Meta notes" };
+const LOGS = { alert: "Alert log", exploration: "Exploration log", meta: "Meta notes", playground: "Playground" };
 
 export function Tick({ tick, trail, recent, onPick, children }) {
   const { body, scoreboard: board } = tick;
