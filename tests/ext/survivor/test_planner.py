@@ -186,6 +186,11 @@ def test_who_needs_two_things_does_not_dither(
     assert second.steps[0] != undone
 
 
+def test_a_body_without_life_has_a_plan_too() -> None:
+    dead = seen(life=0, things={(0, 1): "star"}, prospects=PROMISING)
+    assert plan_steps(dead, {}).steps
+
+
 def test_a_plan_has_at_most_the_steps_that_it_may_have() -> None:
     assert len(plan_steps(seen(), KNOWN, most=1).steps) == 1
     assert len(plan_steps(seen(terrain={}, frontier=None), KNOWN).steps) == 6

@@ -254,7 +254,7 @@ def _wonder(moment: _Moment) -> _Goal | None:
     falls with need, and life as a share.
     """
     outlook, life = moment.outlook, moment.body.life / moment.body.most_life
-    if moment.is_threatened or outlook.is_night:
+    if moment.is_threatened or outlook.is_night or not life:
         return None
     worths = list[tuple[float, _Goal]]()
     if outlook.frontier:
