@@ -33,5 +33,5 @@ def test_a_number_beyond_its_bound_is_a_miss(who: str, ticks: int) -> None:
 
 @pytest.mark.soak
 def test_the_whole_acceptance_holds() -> None:
-    # Ten times the median of a first life are some 6,000 steps; lives after the third change little.
+    # Ten times a first life are some 6,000 steps; after the third life little changes.
     assert main(["--ticks", "210", "--lives", "4", "--steps", "6500"]) == 0
