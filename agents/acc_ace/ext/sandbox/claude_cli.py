@@ -191,7 +191,8 @@ def _told(llm_request: LlmRequest, model: str) -> tuple[bytes, list[dict[str, An
         body, schema = with_written_tools(body, schema)
     elif has_results(body):
         body = {**body, "messages": in_words(body["messages"], calls=False)}
-    text = json_of({"messages": body["messages"], "schema": schema})
+    # The CLI puts the file in the place of `@path`, before it asks anybody for leave.
+    text = json_of({"messages": body["messages"], "schema": schema}).replace("@", "\\u0040")
     return text.encode("utf-8", "replace"), functions
 
 
