@@ -100,6 +100,11 @@ async def test_a_script_that_fails_says_how() -> None:
     assert why.endswith("ZeroDivisionError: division by zero")
 
 
+async def test_a_script_runs_as_it_was_reviewed_whatever_encoding_it_names() -> None:
+    hidden = b"# coding: utf-7\n# +AAo-print(1)\nprint('as read')\n"
+    assert await box(10).run(hidden) == ("as read\n", "")
+
+
 async def test_the_trial_passes_here() -> None:
     await box(10).require()
 

@@ -132,6 +132,8 @@ def test_the_review_lets_a_script_compute_and_print(source: bytes) -> None:
         ("().__class__.__base__.__subclasses__()", "__"),
         ("import sys; sys.modules['os']", "modules"),
         ("eval('1')", "eval"),
+        ("from sys import modules", "modules"),
+        ("from json import __builtins__ as b", "__builtins__"),
     ],
 )
 def test_the_review_stops_what_reaches_for_more(source: str, reached: str) -> None:

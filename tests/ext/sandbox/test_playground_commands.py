@@ -94,6 +94,7 @@ def test_what_a_models_script_found_is_shown_to_the_next_life_as_a_tools_words(
     ("proposal", "reported"),
     [
         ({"name": "spy.py", "source": "import os"}, "spy.py: refused: it reaches for os"),
+        ({"name": "spy.py", "source": f"import x{'y' * 400}"}, f"for x{'y' * 284}\n"),
         ({"name": "../spy.py", "source": "print(1)"}, "../spy.py: refused: a script is named"),
         ({"name": "big.py", "source": "#" * 20_000}, "big.py: refused: "),
         ({"name": "rot.py", "source": "1 / 0"}, "rot.py: exit code 1: "),

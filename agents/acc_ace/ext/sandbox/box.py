@@ -1,7 +1,8 @@
 """Run a Python script in bubblewrap: no network, nothing to write to but a small memory disk.
 
 The script is the first process of its namespace, so that the kernel kills its children when it
-ends. It sees `/usr`, read-only, and no `/proc`. What it prints is all that comes back.
+ends. It sees `/usr`, read-only, without `/usr/local`, and no `/proc`. What it prints is all that
+comes back.
 """
 
 import os
@@ -30,12 +31,21 @@ _SANDBOX: Final = (
     *("/lib64", "--dev", "/dev", "--remount-ro", "/dev", "--size", str(_DISK), "--tmpfs", "/tmp"),  # noqa: S108 - its own
 )
 
+_BUILT: Final = tuple(
+    part
+    for path in ("/usr/local", "/usr/src")
+    if Path(path).is_dir() and not Path(path).is_symlink()
+    for part in ("--tmpfs", path, "--remount-ro", path)
+)
+"""Empty folders in the place of what people have built on this machine."""
+
 _LAUNCH: Final = """
 import resource, sys
 limits = {"CPU": 5, "AS": 2**28, "NPROC": 8, "FSIZE": 2**22, "NOFILE": 32, "CORE": 0}
 for name, most in limits.items():
     resource.setrlimit(getattr(resource, "RLIMIT_" + name), (most, most))
-exec(compile(open("/script.py", "rb").read(), "script.py", "exec"), {"__name__": "__main__"})
+source = open("/script.py", encoding="utf-8").read()  # as it was reviewed, whatever its cookie says
+exec(compile(source, "script.py", "exec"), {"__name__": "__main__"})
 """
 """What the interpreter runs: limits (seconds, bytes, processes, files), then the script."""
 
@@ -43,7 +53,7 @@ _TRIAL: Final = b"""
 import contextlib, os, socket
 with contextlib.suppress(PermissionError):
     print(socket.socket())
-places = ("/", "/usr", "/dev", "/dev/shm", "/script.py")
+places = ("/", "/usr", "/usr/local", "/dev", "/dev/shm", "/script.py")
 print([path for path in places if os.access(path, os.W_OK)], os.listdir("/").count("proc"))
 """
 _HOLDS: Final = "[] 0\n"
@@ -84,7 +94,17 @@ class Box:
             inside = ("--ro-bind-data", str(script), "/script.py", "--seccomp", str(calls))
             rest = ("--remount-ro", "/", "--chdir", "/tmp", "--", "/usr/bin/python3")  # noqa: S108
             job = Job(
-                (self._settings.command, *_SANDBOX, *inside, *rest, "-I", "-S", "-c", _LAUNCH),
+                (
+                    self._settings.command,
+                    *_SANDBOX,
+                    *_BUILT,
+                    *inside,
+                    *rest,
+                    "-I",
+                    "-S",
+                    "-c",
+                    _LAUNCH,
+                ),
                 self._settings.seconds,
                 MOST_OUTPUT,
                 stdin=stdin,

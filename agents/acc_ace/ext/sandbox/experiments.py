@@ -98,7 +98,8 @@ class Experimenter:
         source, entry = self._playground.read(name), self._playground.book()[name]
         pins = (await RuleService(self.container).state(key)).pins
         data = [tick.model_dump(mode="json", include=_FIELDS) for tick in life[-_TICKS:]]
-        if why := objection(name, source, pins, self.container.local_now()):
+        why = one_line(objection(name, source, pins, self.container.local_now()))[:300]
+        if why:
             text, failure = "", f"refused: {why}"
         else:
             text, failure = await self._box.run(source, json.dumps(data).encode())
