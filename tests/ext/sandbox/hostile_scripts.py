@@ -52,7 +52,8 @@ ATTACKS: Final = {
     "fill the memory": "x = []\nwhile True: x.append(bytearray(10_000_000))",
     "share memory": (
         "import ctypes; c = ctypes.CDLL(None)\n"
-        "if c.shmget(0, 1 << 30, 0o1600) >= 0 or c.memfd_create(b'x', 0) >= 0: print('GOT MEMORY')\n"
+        "if c.shmget(0, 1 << 30, 0o1600) >= 0: print('GOT MEMORY')\n"
+        "if c.memfd_create(b'x', 0) >= 0: print('GOT A FILE OF MEMORY')\n"
         "if c.syscall(447, 0) >= 0: print('GOT SECRET MEMORY')\n"
         "import socket; print('GOT PAIR', socket.socketpair())"
     ),

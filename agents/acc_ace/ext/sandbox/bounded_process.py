@@ -46,6 +46,10 @@ class Job:
     """The user and group that it runs as; None = those of this process."""
 
 
+class NotStarted(OSError):
+    """A command that cannot be started."""
+
+
 class Exit(NamedTuple):
     """How a process ended."""
 
@@ -65,7 +69,7 @@ class Exit(NamedTuple):
 async def run_job(job: Job) -> Exit:
     """Run it in a thread. A caller that is cancelled goes on when the process is gone.
 
-    Raises OSError for a command that cannot be started.
+    Raises NotStarted for a command that cannot be started, OSError where its end is lost.
     """
     cancel = Event()
     running = asyncio.ensure_future(asyncio.to_thread(run, job, cancel))
@@ -82,19 +86,7 @@ def run(job: Job, cancel: Event) -> Exit:
     output = {"stdout": bytearray(), "stderr": bytearray()}
     with (
         file_of(job.stdin) as stdin,
-        subprocess.Popen(  # noqa: S603 - no shell; the callers choose the command
-            job.command,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(job.env),
-            cwd=job.cwd,
-            pass_fds=job.files,
-            start_new_session=True,
-            user=job.user,
-            group=job.user,
-            extra_groups=None if job.user is None else (),
-        ) as process,
+        _started(job, stdin) as process,
         selectors.DefaultSelector() as pipes,
     ):
         for name, buffer in output.items():
@@ -106,6 +98,25 @@ def run(job: Job, cancel: Event) -> Exit:
                 os.killpg(process.pid, signal.SIGKILL)
     stdout, stderr = map(bytes, output.values())
     return Exit(process.returncode, stdout, stderr, killed_for)
+
+
+def _started(job: Job, stdin: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(  # noqa: S603 - no shell; the callers choose the command
+            job.command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(job.env),
+            cwd=job.cwd,
+            pass_fds=job.files,
+            start_new_session=True,
+            user=job.user,
+            group=job.user,
+            extra_groups=None if job.user is None else (),
+        )
+    except OSError as error:
+        raise NotStarted(error.errno, error.strerror) from error
 
 
 def _watch(

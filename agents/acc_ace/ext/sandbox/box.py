@@ -31,7 +31,7 @@ _SANDBOX: Final = (
     *("/lib64", "--dev", "/dev", "--remount-ro", "/dev", "--size", str(_DISK), "--tmpfs", "/tmp"),  # noqa: S108 - its own
 )
 
-_BUILT: Final = tuple(
+_EMPTIED: Final = tuple(
     part
     for path in ("/usr/local", "/usr/src")
     if Path(path).is_dir() and not Path(path).is_symlink()
@@ -92,19 +92,9 @@ class Box:
         """Run a script. Raises OSError where bubblewrap cannot be started."""
         with file_of(source) as script, file_of(seccomp_filter(platform.machine())) as calls:
             inside = ("--ro-bind-data", str(script), "/script.py", "--seccomp", str(calls))
-            rest = ("--remount-ro", "/", "--chdir", "/tmp", "--", "/usr/bin/python3")  # noqa: S108
+            rest = (*_EMPTIED, "--remount-ro", "/", "--chdir", "/tmp", "--", "/usr/bin/python3")  # noqa: S108
             job = Job(
-                (
-                    self._settings.command,
-                    *_SANDBOX,
-                    *_BUILT,
-                    *inside,
-                    *rest,
-                    "-I",
-                    "-S",
-                    "-c",
-                    _LAUNCH,
-                ),
+                (self._settings.command, *_SANDBOX, *inside, *rest, "-I", "-S", "-c", _LAUNCH),
                 self._settings.seconds,
                 MOST_OUTPUT,
                 stdin=stdin,
