@@ -1,11 +1,14 @@
 """`acc-ace playground`: lives with experiments between them, and what a person decides of them."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+from acc_ace.ext.sandbox.box import Box, Ran
 from acc_ace.ext.sandbox.experiments import HARMS
+from acc_ace.ext.sandbox.playground import Playground
 from acc_ace.ext.survivor.recent_ticks import runs_folder
 from tests.e2e.test_cli import CommandLine
 from tests.ext.sandbox.bubblewrap import require_bubblewrap
@@ -137,6 +140,88 @@ def test_a_promoted_script_that_the_model_rewrites_is_to_be_granted_again(
     assert "count.py: 2" in acc_ace("playground", "live", "--ticks", "1").out
     assert "count.py [asks to be promoted, 1 runs]" in acc_ace("playground", "list").out
     assert (acc_ace.data / "promoted" / "count.py").read_text("utf-8") == "print(1)"
+
+
+def promoted(acc_ace: CommandLine, folder: Path) -> Path:
+    """A script that a person has promoted."""
+    thinks(acc_ace, folder, {"name": "one.py", "source": "print(1)", "promote": "useful"})
+    acc_ace("playground", "live", "--ticks", "1")
+    shown = acc_ace("playground", "promote", "one.py")
+    assert shown.out.startswith("print(1)\npromoted: ")
+    return acc_ace.data / "playground" / "one.py"
+
+
+@pytest.mark.parametrize("source", ["print(3)", "#" * 20_000])
+def test_a_promoted_script_that_somebody_edits_does_not_run_and_ends_no_run(
+    acc_ace: CommandLine, tmp_path: Path, source: str
+) -> None:
+    path = promoted(acc_ace, tmp_path)
+    path.write_text(source, encoding="utf-8")
+    thinks(acc_ace, tmp_path, {"name": "two.py", "source": "print(2)"})
+    lived = acc_ace("playground", "live", "--ticks", "1")
+    assert lived.code == 0, lived.err
+    assert "two.py: 2" in lived.out
+    assert "one.py: " not in lived.out
+    assert "one.py [asks to be promoted, 1 runs]" in acc_ace("playground", "list").out
+
+
+def test_a_promoted_script_that_is_edited_while_the_model_thinks_does_not_run(
+    acc_ace: CommandLine, tmp_path: Path
+) -> None:
+    path = promoted(acc_ace, tmp_path)
+    thinks(acc_ace, tmp_path, {"name": "two.py", "source": "print(2)"})
+    claude = tmp_path / "claude"
+    claude.write_text(
+        f"{claude.read_text('utf-8')}\nopen({str(path)!r}, 'w').write('print(3)')\n", "utf-8"
+    )
+    assert "one.py: " not in acc_ace("playground", "live", "--ticks", "1").out
+
+
+def test_a_grant_that_is_given_while_a_script_runs_stays(
+    acc_ace: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thinks(acc_ace, tmp_path, {"name": "one.py", "source": "print(1)", "promote": "useful"})
+    acc_ace("playground", "live", "--ticks", "1")
+    run = Box.run
+
+    async def slowly(box: Box, source: bytes, stdin: bytes = b"") -> Ran:
+        ended = await run(box, source, stdin)
+        if source == b"print(1)":
+            Playground(acc_ace.data).promote("one.py")
+        return ended
+
+    monkeypatch.setattr(Box, "run", slowly)
+    assert acc_ace("playground", "run", "one.py").out == "1\n"
+    assert "one.py [promoted, 2 runs]" in acc_ace("playground", "list").out
+
+
+def test_a_sandbox_that_goes_away_is_a_failure_that_names_its_setting_and_ends_no_run(
+    acc_ace: CommandLine, tmp_path: Path
+) -> None:
+    thinks(acc_ace, tmp_path, {"name": "one.py", "source": "print(1)"})
+    bwrap, claude = tmp_path / "bwrap", tmp_path / "claude"
+    bwrap.symlink_to(shutil.which("bwrap") or "")
+    for path in list(bwrap.parents)[:3]:
+        path.chmod(0o755)
+    acc_ace.set("ACC_ACE_PLAYGROUND__COMMAND", str(bwrap))
+    claude.write_text(
+        f"{claude.read_text('utf-8')}\nimport os\nos.path.lexists({str(bwrap)!r}) and "
+        f"os.remove({str(bwrap)!r})\n",
+        "utf-8",
+    )
+    lived = acc_ace("playground", "live", "--episodes", "2", "--ticks", "1")
+    assert lived.code == 0, lived.err
+    assert "bwrap' cannot be run (No such file or directory; ACC_ACE_PLAYGROUND__COM" in lived.out
+    assert "life 2: 1 ticks" in lived.out
+
+
+def test_a_script_that_takes_too_long_is_told_the_setting(
+    acc_ace: CommandLine, tmp_path: Path
+) -> None:
+    acc_ace.set("ACC_ACE_PLAYGROUND__SECONDS", "1")
+    thinks(acc_ace, tmp_path, {"name": "one.py", "source": "while True: pass"})
+    lived = acc_ace("playground", "live", "--ticks", "1").out
+    assert "it took more seconds than ACC_ACE_PLAYGROUND__SECONDS allows" in lived
 
 
 def test_a_promoted_script_runs_after_a_life_without_being_proposed(

@@ -75,13 +75,9 @@ class Box:
 
     async def require(self) -> None:
         """Try it with a script that looks for ways out. ConfigError says why it is off."""
-        command = self._settings.command
-        if not command:
+        if not self._settings.command:
             raise ConfigError(f"the playground is off: set {SETTING}COMMAND=bwrap (bubblewrap)")
-        try:
-            text, why = await self.run(_TRIAL)
-        except OSError as error:
-            text, why = "", f"{command!r} cannot be run ({error.strerror})"
+        text, why = await self.run(_TRIAL)
         if (text, why) != (_HOLDS, ""):
             raise ConfigError(
                 f"the playground is off, its trial failed: {why or text!r}. {SETTING}COMMAND names "
@@ -89,7 +85,7 @@ class Box:
             )
 
     async def run(self, source: bytes, stdin: bytes = b"") -> Ran:
-        """Run a script. Raises OSError where bubblewrap cannot be started."""
+        """Run a script; where bubblewrap cannot be started, that is why it did not end well."""
         with file_of(source) as script, file_of(seccomp_filter(platform.machine())) as calls:
             inside = ("--ro-bind-data", str(script), "/script.py", "--seccomp", str(calls))
             rest = (*_EMPTIED, "--remount-ro", "/", "--chdir", "/tmp", "--", "/usr/bin/python3")  # noqa: S108
@@ -102,7 +98,12 @@ class Box:
                 files=(script, calls),
                 user=None if os.geteuid() else _NOBODY,
             )
-            end = await run_job(job)
+            try:
+                end = await run_job(job)
+            except OSError as error:
+                fault = f"{job.command[0]!r} cannot be run ({error.strerror}; {SETTING}COMMAND)"
+                return Ran("", fault)
         text = end.stdout[:MOST_OUTPUT].decode("utf-8", "replace")
         code = f"exit code {end.code}: {end.complaint}" if end.code else ""
-        return Ran(text, f"it took more {end.killed_for} than it may" if end.killed_for else code)
+        most = f"{SETTING}SECONDS allows" if end.killed_for == "seconds" else "it may"
+        return Ran(text, f"it took more {end.killed_for} than {most}" if end.killed_for else code)

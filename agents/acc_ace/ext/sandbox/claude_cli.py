@@ -194,10 +194,10 @@ class ClaudeCliLlm(BaseLlm):
 def _result_event(stdout: bytes) -> object:
     """The object that it printed, or the last result of a list of events; without null fields."""
     text = stdout.decode("utf-8", "replace")
-    seen = encodable(json.loads(text, object_pairs_hook=_without_nulls))
-    if not isinstance(seen, list):
-        return seen
-    events = [each for each in seen if isinstance(each, dict) and each.get("type") == "result"]
+    printed = encodable(json.loads(text, object_pairs_hook=_without_nulls))
+    if not isinstance(printed, list):
+        return printed
+    events = [each for each in printed if isinstance(each, dict) and each.get("type") == "result"]
     return events[-1] if events else None
 
 

@@ -60,8 +60,9 @@ def run_(name: _Name, *, seed: _Seed = 0) -> None:
 
 @app.command()
 def promote(name: _Name) -> None:
-    """Grant that a script runs after every life, and copy it to `promoted/`."""
-    _say(f"promoted: {Playground(load_settings().data_dir).promote(name)}")
+    """Grant that a script runs after every life as it is; show it, and copy it to `promoted/`."""
+    path = Playground(load_settings().data_dir).promote(name)
+    _say(f"{path.read_text('utf-8', 'replace')}\npromoted: {path}")
 
 
 def _say(text: str) -> None:

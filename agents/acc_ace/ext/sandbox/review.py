@@ -46,14 +46,8 @@ def _reached(tree: ast.AST) -> Iterator[str]:
         match node:
             case ast.Import(names=names):
                 yield from (each.name for each in names if each.name.split(".")[0] not in MODULES)
-            case ast.ImportFrom(module=module, names=names):
-                if (module or "").split(".")[0] not in MODULES:
-                    yield module or "a package"
-                yield from (each.name for each in names if _is_refused(each.name))
-            case ast.Name(id=word) | ast.Attribute(attr=word):
-                if _is_refused(word):
+            case ast.ImportFrom(module=module) if (module or "").split(".")[0] not in MODULES:
+                yield module or "a package"
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.alias(name=word):
+                if word in _REFUSED or (word.startswith("__") and word != "__name__"):
                     yield word
-
-
-def _is_refused(word: str) -> bool:
-    return word in _REFUSED or (word.startswith("__") and word != "__name__")
