@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,10 @@ _LOOK_S: Final = 0.05
 
 _PIECE: Final = 65_536
 
+MOST_AT_ONCE: Final = 16
+"""Processes that run at once; others wait."""
+
+_THREADS: Final = ThreadPoolExecutor(MOST_AT_ONCE, "bounded-process")
 
 KilledFor = Literal["", "seconds", "bytes", "cancel"]
 
@@ -69,15 +74,18 @@ class Exit(NamedTuple):
 async def run_job(job: Job) -> Exit:
     """Run it in a thread. A caller that is cancelled goes on when the process is gone.
 
+    A command that waits for a thread then is not started any more.
     Raises NotStarted for a command that cannot be started, OSError where its end is lost.
     """
     cancel = Event()
-    running = asyncio.ensure_future(asyncio.to_thread(run, job, cancel))
+    work = _THREADS.submit(run, job, cancel)
+    running = asyncio.wrap_future(work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         cancel.set()
-        await asyncio.wait([running])
+        if not work.cancel():
+            await asyncio.wait([running])
         raise
 
 

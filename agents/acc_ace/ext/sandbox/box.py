@@ -1,8 +1,8 @@
 """Run a Python script in bubblewrap: no network, nothing to write to but a small memory disk.
 
 The script is the first process of its namespace, so that the kernel kills its children when it
-ends. It sees `/usr`, read-only, without `/usr/local`, and no `/proc`. What it prints is all that
-comes back.
+ends. It sees the programs and libraries of `/usr`, read-only, but none of `/usr/local`, and no
+`/proc`. What it prints is all that comes back.
 """
 
 import os
@@ -27,17 +27,10 @@ _NOBODY: Final = 65_534
 _SANDBOX: Final = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
     *("--as-pid-1", "--clearenv", "--cap-drop", "ALL", "--hostname", "playground"),
-    *("--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64"),
+    *("--ro-bind", "/usr/bin", "/usr/bin", "--ro-bind", "/usr/lib", "/usr/lib", "--ro-bind-try"),
+    *("/usr/lib64", "/usr/lib64", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64"),
     *("/lib64", "--dev", "/dev", "--remount-ro", "/dev", "--size", str(_DISK), "--tmpfs", "/tmp"),  # noqa: S108 - its own
 )
-
-_EMPTIED: Final = tuple(
-    part
-    for path in ("/usr/local", "/usr/src")
-    if Path(path).is_dir() and not Path(path).is_symlink()
-    for part in ("--tmpfs", path, "--remount-ro", path)
-)
-"""Empty folders in the place of what people have built on this machine."""
 
 _LAUNCH: Final = """
 import resource, sys
@@ -77,18 +70,18 @@ class Box:
         """Try it with a script that looks for ways out. ConfigError says why it is off."""
         if not self._settings.command:
             raise ConfigError(f"the playground is off: set {SETTING}COMMAND=bwrap (bubblewrap)")
-        text, why = await self.run(_TRIAL)
-        if (text, why) != (_HOLDS, ""):
+        if (ran := await self.run(_TRIAL)) != (_HOLDS, ""):
             raise ConfigError(
-                f"the playground is off, its trial failed: {why or text!r}. {SETTING}COMMAND names "
-                "bubblewrap (apt-get install bubblewrap); it needs user namespaces and python3"
+                f"the playground is off, its trial failed: {ran.why or ran.text!r}. "
+                f"{SETTING}COMMAND names bubblewrap (apt-get install bubblewrap); it needs user "
+                "namespaces and python3"
             )
 
     async def run(self, source: bytes, stdin: bytes = b"") -> Ran:
         """Run a script; where bubblewrap cannot be started, that is why it did not end well."""
         with file_of(source) as script, file_of(seccomp_filter(platform.machine())) as calls:
             inside = ("--ro-bind-data", str(script), "/script.py", "--seccomp", str(calls))
-            rest = (*_EMPTIED, "--remount-ro", "/", "--chdir", "/tmp", "--", "/usr/bin/python3")  # noqa: S108
+            rest = ("--remount-ro", "/", "--chdir", "/tmp", "--", "/usr/bin/python3")  # noqa: S108
             job = Job(
                 (self._settings.command, *_SANDBOX, *inside, *rest, "-I", "-S", "-c", _LAUNCH),
                 self._settings.seconds,

@@ -193,15 +193,14 @@ class ClaudeCliLlm(BaseLlm):
 
 def _result_event(stdout: bytes) -> object:
     """The object that it printed, or the last result of a list of events; without null fields."""
-    text = stdout.decode("utf-8", "replace")
-    printed = encodable(json.loads(text, object_pairs_hook=_without_nulls))
+    printed = encodable(json.loads(stdout.decode("utf-8", "replace"), object_pairs_hook=_no_nulls))
     if not isinstance(printed, list):
         return printed
     events = [each for each in printed if isinstance(each, dict) and each.get("type") == "result"]
     return events[-1] if events else None
 
 
-def _without_nulls(fields: list[tuple[str, object]]) -> dict[str, object]:
+def _no_nulls(fields: list[tuple[str, object]]) -> dict[str, object]:
     return {name: value for name, value in fields if value is not None}
 
 
