@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.ext.sandbox.bounded_process import MOST_AT_ONCE, Job, run_job
+from acc_ace.ext.sandbox.bounded_process import Job, run_job
 
 
 def job(*command: str) -> Job:
@@ -17,7 +17,7 @@ def job(*command: str) -> Job:
 async def test_a_command_that_is_cancelled_while_all_threads_are_busy_never_starts(
     tmp_path: Path,
 ) -> None:
-    busy = [asyncio.create_task(run_job(job("sleep", "1"))) for _ in range(MOST_AT_ONCE)]
+    busy = [asyncio.create_task(run_job(job("sleep", "0.7"))) for _ in range(40)]
     late = asyncio.create_task(run_job(job("touch", str(tmp_path / "started"))))
     await asyncio.sleep(0.2)
     begun = time.monotonic()

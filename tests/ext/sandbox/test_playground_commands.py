@@ -2,6 +2,9 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -10,9 +13,11 @@ from acc_ace.ext.sandbox.box import Box, Ran
 from acc_ace.ext.sandbox.experiments import HARMS
 from acc_ace.ext.sandbox.playground import Playground
 from acc_ace.ext.survivor.recent_ticks import runs_folder
+from tests.e2e.processes import BIN, ROOT, environment
 from tests.e2e.test_cli import CommandLine
 from tests.ext.sandbox.bubblewrap import require_bubblewrap
-from tests.ext.sandbox.fake_claude import fake_claude
+from tests.ext.sandbox.fake_claude import FORKS, fake_claude
+from tests.ext.sandbox.test_claude_cli import is_alive
 
 THINKS = """
 import json, sys
@@ -211,7 +216,7 @@ def test_a_sandbox_that_goes_away_is_a_failure_that_names_its_setting_and_ends_n
     )
     lived = acc_ace("playground", "live", "--episodes", "2", "--ticks", "1")
     assert lived.code == 0, lived.err
-    assert "bwrap' cannot be run (No such file or directory; ACC_ACE_PLAYGROUND__COM" in lived.out
+    assert "bwrap' cannot be run ([Errno 2] No such file or directory; ACC_ACE_PLAY" in lived.out
     assert "life 2: 1 ticks" in lived.out
 
 
@@ -222,6 +227,33 @@ def test_a_script_that_takes_too_long_is_told_the_setting(
     thinks(acc_ace, tmp_path, {"name": "one.py", "source": "while True: pass"})
     lived = acc_ace("playground", "live", "--ticks", "1").out
     assert "it took more seconds than ACC_ACE_PLAYGROUND__SECONDS allows" in lived
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_told_to_end_leaves_no_process(
+    acc_ace: CommandLine, tmp_path: Path, sent: signal.Signals, code: int
+) -> None:
+    claude = fake_claude(tmp_path, f"{FORKS}time.sleep(600)\n")
+    running = subprocess.Popen(  # noqa: S603 - our own command
+        [str(BIN / "acc-ace"), "playground", "live", "--ticks", "3", "--model", "claude-cli/a"],
+        env=environment(
+            acc_ace.data,
+            ACC_ACE_PLAYGROUND__COMMAND="bwrap",
+            ACC_ACE_CLAUDE_CLI__COMMAND=str(claude),
+        ),
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 60
+    while not (tmp_path / "noted").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    running.send_signal(sent)
+    problems = running.communicate(timeout=60)[1]
+    assert running.returncode == code, problems
+    assert "Traceback" not in problems
+    child = int((tmp_path / "noted").read_text("utf-8"))
+    assert not is_alive(child)
 
 
 def test_a_promoted_script_runs_after_a_life_without_being_proposed(

@@ -1,6 +1,8 @@
-"""Run a child process within bounds: its seconds, its bytes, and no child of it left behind.
+"""Run a child process within bounds: its seconds, its bytes, and its process group goes with it.
 
-What it prints is read while it runs and never beyond the bound, so that memory stays bounded.
+What it prints is read while it runs and never beyond the bound, so that memory stays bounded. Not
+reached: a grandchild that leaves the group by setsid(), and all of it where this process is killed
+by SIGKILL. In the sandbox the kernel sees to both.
 """
 
 import asyncio
@@ -25,10 +27,8 @@ _LOOK_S: Final = 0.05
 
 _PIECE: Final = 65_536
 
-MOST_AT_ONCE: Final = 16
-"""Processes that run at once; others wait."""
-
-_THREADS: Final = ThreadPoolExecutor(MOST_AT_ONCE, "bounded-process")
+_THREADS: Final = ThreadPoolExecutor(16, "bounded-process")
+"""One for each process; beyond, processes wait."""
 
 KilledFor = Literal["", "seconds", "bytes", "cancel"]
 

@@ -94,8 +94,7 @@ class Box:
             try:
                 end = await run_job(job)
             except OSError as error:
-                fault = f"{job.command[0]!r} cannot be run ({error.strerror}; {SETTING}COMMAND)"
-                return Ran("", fault)
+                return Ran("", f"{job.command[0]!r} cannot be run ({error}; {SETTING}COMMAND)")
         text = end.stdout[:MOST_OUTPUT].decode("utf-8", "replace")
         code = f"exit code {end.code}: {end.complaint}" if end.code else ""
         most = f"{SETTING}SECONDS allows" if end.killed_for == "seconds" else "it may"
