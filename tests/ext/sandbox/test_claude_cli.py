@@ -27,7 +27,9 @@ from acc_ace.errors import (
 )
 from acc_ace.ext.sandbox.claude_cli import ENVIRONMENT, ClaudeCliLlm, process_purse
 from acc_ace.model_settings import ClaudeCliSettings
-from config import AgentSettings, Settings
+from acc_ace.models.prices import load_prices
+from config import GEMINI_MODEL, AgentSettings, Settings
+from schemas.report import TokenUse
 from tests.e2e.test_cli import CommandLine
 from tests.ext.sandbox.fake_claude import FORKS, OBEYS, fake_claude, noted, result
 
@@ -273,7 +275,23 @@ async def test_an_error_that_it_reports_is_passed_on_with_what_it_cost(
         **{"in": 123, "out": 7, "thinking": 0, "cached": 100, "calls": 1, "failed": 1},
         "estimated": False,
         "billed": 12_300_000,
+        "covered": (123, 100, 7),
     }
+
+
+async def test_a_paid_try_that_fails_and_the_list_price_of_the_fallback_are_added(
+    tmp_path: Path,
+) -> None:
+    model = build_model("generator", settings(fake_claude(tmp_path, printed=result(is_error=True))))
+    with pytest.raises(ModelRefused) as raised:
+        async for _ in model.generate_content_async(asked()):
+            pass
+    summed = TokenUse.model_validate(getattr(raised.value, "spent", {}))
+    summed += TokenUse(input=1_000_000, output=1_000_000, calls=1)
+    [priced] = load_prices().priced("run", 1, {"generator": {GEMINI_MODEL: summed}})
+    price = load_prices().price(GEMINI_MODEL)
+    assert price
+    assert priced.nano == 12_300_000 + round(1e9 * (price.input + price.output))
 
 
 async def test_an_executable_that_is_not_there_is_named_with_its_setting(tmp_path: Path) -> None:
