@@ -60,6 +60,24 @@ def test_cached_tokens_cost_their_own_price_and_thoughts_are_billed_as_output() 
     assert ModelPrice(input=2.0, output=10.0).nano(use) == 3_000_000
 
 
+def test_what_a_model_said_it_cost_hides_no_list_price_of_tokens_that_are_summed_with_it() -> None:
+    said = TokenUse(input=123, cached=100, output=7, calls=1, billed=12_300_000)
+    said = said.model_copy(update={"covered": (123, 100, 7)})
+    listed = TokenUse(input=1_000_000, cached=400_000, output=20, thinking=80, calls=1)
+    table = PriceTable(
+        as_of=date(2026, 1, 31), models={"m": ModelPrice(input=2.0, cached_input=0.5, output=10.0)}
+    )
+
+    def nano(model: str, use: TokenUse) -> int | None:
+        [priced] = table.priced("run", 1, {"generator": {model: use}})
+        return priced.nano
+
+    both = TokenUse.model_validate_json((said + listed).model_dump_json())
+    assert nano("unknown", said) == 12_300_000
+    assert nano("m", both) == 12_300_000 + (nano("m", listed) or 0) == 12_300_000 + 1_401_000_000
+    assert nano("unknown", both) is None
+
+
 @pytest.mark.parametrize(
     ("totals", "money", "shown"),
     [

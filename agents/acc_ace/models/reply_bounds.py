@@ -91,7 +91,7 @@ def use_of(response: LlmResponse) -> TokenUse:
     usage, metadata = response.usage_metadata, response.custom_metadata or {}
     if usage is None:
         return TokenUse(calls=1, estimated=True)
-    return TokenUse(
+    use = TokenUse(
         input=usage.prompt_token_count or 0,
         output=usage.candidates_token_count or 0,
         thinking=usage.thoughts_token_count or 0,
@@ -100,6 +100,8 @@ def use_of(response: LlmResponse) -> TokenUse:
         estimated=bool(metadata.get(ESTIMATED_KEY)),
         billed=int(metadata.get(BILLED_KEY, 0)),
     )
+    covered = (use.input, use.cached, use.output + use.thinking)
+    return use.model_copy(update={"covered": covered}) if use.billed else use
 
 
 class ReplyFacts(NamedTuple):

@@ -24,7 +24,11 @@ ATTACKS: Final = {
     ),
     "replace the script": "open('/script.py', 'w').write('x'); os.rename('/tmp', '/usr/tmp')",
     "read a secret": "print(open(OUTSIDE + '/secret').read())",
-    "read the users": "print(open('/etc/passwd').read()); print('READ USERS')",
+    "read the users": (
+        "for place in ('/usr/local', '/usr/src'):\n"
+        "    if os.path.isdir(place) and os.listdir(place): print('READ SOFTWARE')\n"
+        "print(open('/etc/passwd').read()); print('READ USERS')"
+    ),
     "read other processes": (
         "import glob\n"
         "for place in glob.glob('/proc/*/environ') + [f'/proc/{HOST}/environ']:\n"
@@ -48,7 +52,10 @@ ATTACKS: Final = {
     "fill the memory": "x = []\nwhile True: x.append(bytearray(10_000_000))",
     "share memory": (
         "import ctypes; c = ctypes.CDLL(None)\n"
-        "if c.shmget(0, 1 << 30, 0o1600) >= 0 or c.memfd_create(b'x', 0) >= 0: print('GOT MEMORY')"
+        "if c.shmget(0, 1 << 30, 0o1600) >= 0: print('GOT MEMORY')\n"
+        "if c.memfd_create(b'x', 0) >= 0: print('GOT A FILE OF MEMORY')\n"
+        "if c.syscall(447, 0) >= 0: print('GOT SECRET MEMORY')\n"
+        "import socket; print('GOT PAIR', socket.socketpair())"
     ),
     "print endlessly": "while True: print('x' * 10_000)",
     "print errors endlessly": "import sys\nwhile True: print('x' * 10_000, file=sys.stderr)",
@@ -107,7 +114,7 @@ WAYS: Final = {
 }
 """How it is tried."""
 
-WORKED: Final = ("WROTE", "GOT ", "READ USERS")
+WORKED: Final = ("WROTE", "GOT ", "READ USERS", "READ SOFTWARE")
 
 
 @dataclass(frozen=True)

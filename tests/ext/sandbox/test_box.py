@@ -100,6 +100,11 @@ async def test_a_script_that_fails_says_how() -> None:
     assert why.endswith("ZeroDivisionError: division by zero")
 
 
+async def test_a_script_runs_as_it_was_reviewed_whatever_encoding_it_names() -> None:
+    hidden = b"# coding: utf-7\n# +AAo-print(1)\nprint('as read')\n"
+    assert await box(10).run(hidden) == ("as read\n", "")
+
+
 async def test_the_trial_passes_here() -> None:
     await box(10).require()
 
@@ -143,6 +148,50 @@ async def test_a_script_that_runs_can_be_found_and_goes_with_its_run() -> None:
     # Its own limit of CPU time would end it later.
     assert time.monotonic() - begun < 3
     assert left_behind(before) == set()
+
+
+LIMITS = {
+    "Max cpu time": "5",
+    "Max address space": str(256 * 1024 * 1024),
+    "Max processes": "8",
+    "Max file size": str(4 * 1024 * 1024),
+    "Max open files": "32",
+    "Max core file size": "0",
+}
+STATUS = {"NoNewPrivs": "1", "Seccomp": "2"} | dict.fromkeys(("CapEff", "CapPrm", "CapBnd"), "0")
+
+
+def limits_of(pid: int) -> dict[str, tuple[str, str]]:
+    """The soft and the hard limits of a process, as the kernel names them."""
+    lines = Path(f"/proc/{pid}/limits").read_text("utf-8").splitlines()
+    values = {line[:25].strip(): line[25:].split()[:2] for line in lines}
+    return {name: (values[name][0], values[name][1]) for name in LIMITS}
+
+
+def status_of(pid: int) -> dict[str, str]:
+    lines = Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
+    return dict(line.split(":\t", 1) for line in lines)
+
+
+async def test_the_kernel_says_from_outside_that_a_script_is_bound() -> None:
+    before, bound = strangers(), {name: (most, most) for name, most in LIMITS.items()}
+    run = asyncio.create_task(box(60).run(b"import time\ntime.sleep(60)"))
+    for _ in range(500):
+        await asyncio.sleep(0.02)
+        inside = strangers() - before
+        if any(limits_of(pid) == bound for pid in inside):
+            break
+    [pid] = inside
+    assert limits_of(pid) == bound
+    status = status_of(pid)
+    assert {name: status[name].lstrip("0") or "0" for name in STATUS} == STATUS
+    own = (os.getuid(), os.getgid()) if os.getuid() else (65_534, 65_534)
+    assert (status["Uid"].split(), status["Gid"].split()) == ([str(own[0])] * 4, [str(own[1])] * 4)
+    for kind in ("user", "pid", "net", "mnt", "ipc", "uts", "cgroup"):
+        assert os.readlink(f"/proc/{pid}/ns/{kind}") != os.readlink(f"/proc/self/ns/{kind}"), kind
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
 
 
 @pytest.mark.parametrize(("attack", "way"), list(islice(variants(), 26)))

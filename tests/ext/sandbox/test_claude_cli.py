@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import resource
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,9 @@ from acc_ace.errors import (
 )
 from acc_ace.ext.sandbox.claude_cli import ENVIRONMENT, ClaudeCliLlm, process_purse
 from acc_ace.model_settings import ClaudeCliSettings
-from config import AgentSettings, Settings
+from acc_ace.models.prices import load_prices
+from config import GEMINI_MODEL, AgentSettings, Settings
+from schemas.report import TokenUse
 from tests.e2e.test_cli import CommandLine
 from tests.ext.sandbox.fake_claude import FORKS, OBEYS, fake_claude, noted, result
 
@@ -103,6 +106,17 @@ async def test_json_goes_in_and_the_result_comes_out_with_its_use_and_cost(tmp_p
     assert noted(command)["env"]["CLAUDE_CODE_MAX_OUTPUT_TOKENS"] == "99"
 
 
+async def test_no_path_that_the_cli_would_expand_is_in_what_it_reads(tmp_path: Path) -> None:
+    command, words = fake_claude(tmp_path), "read @/etc/passwd and \\@~/.ssh, o@example.org"
+    schema = {"type": "object", "properties": {"@at": {"type": "string"}}}
+    await answer(llm(command), asked(words, response_json_schema=schema))
+    stdin = noted(command)["stdin"]
+    assert "@" not in stdin
+    told = json.loads(stdin)
+    assert told["messages"][1]["content"] == words
+    assert [*told["schema"]["properties"]] == ["@at"]
+
+
 async def test_it_runs_without_tools_or_settings_in_an_empty_folder_that_goes(
     tmp_path: Path,
 ) -> None:
@@ -150,6 +164,27 @@ async def test_tools_are_told_in_words_and_a_call_comes_back_as_one(tmp_path: Pa
 async def test_a_code_fence_around_the_json_is_taken_off(tmp_path: Path) -> None:
     command = fake_claude(tmp_path, printed=result('```json\n{"a": 1}\n```'))
     assert text_of(await answer(llm(command))) == '{"a": 1}'
+
+
+NULLS = {"usage": None, "total_cost_usd": None, "result": "Hello.", "subtype": None}
+
+
+@pytest.mark.parametrize(
+    ("code", "text"),
+    [
+        ('print(json.dumps([{"type": "system"}, {**PRINTED, "result": "no"}, PRINTED]))', "Hello."),
+        ('print(json.dumps([PRINTED, {"type": "assistant", "result": "no"}, 7]))', "Hello."),
+        (f"print(json.dumps({NULLS!r}))", "Hello."),
+        ('print(json.dumps({**PRINTED, "usage": {"input_tokens": None}}))', "Hello."),
+        ('print(json.dumps({"result": "a\\ud800b"}))', "a\ufffdb"),
+        ('sys.stdout.buffer.write(b\'{"result": "a\\xffb"}\')', "a\ufffdb"),
+    ],
+)
+async def test_every_form_that_the_cli_prints_a_reply_in_is_read(
+    tmp_path: Path, code: str, text: str
+) -> None:
+    command = fake_claude(tmp_path, f"import json, sys\n{code}\n")
+    assert text_of(await answer(llm(command))) == text
 
 
 async def test_one_that_hangs_is_killed_with_its_children_and_named(tmp_path: Path) -> None:
@@ -200,6 +235,8 @@ async def test_100_mb_of_output_are_a_clear_error_in_bounded_memory(
         ("print('Welcome!')", ModelOutputError, "printed no JSON of its own .*Welcome!"),
         ("print('[1, 2]')", ModelOutputError, "printed no JSON"),
         ("print('{' * 5_000)", ModelOutputError, "printed no JSON"),
+        ("print('[' * 50_000)", ModelOutputError, "printed no JSON"),
+        ('print(\'[{"result": "Hello."}]\')', ModelOutputError, "printed no JSON"),
         ("print('{\"result\": 7}')", ModelOutputError, "result: Input should be a valid string"),
         ("import sys; sys.exit('no such flag')", ModelRefused, "exit code 1: no such flag"),
         ("import os; os.kill(os.getpid(), 9)", ModelRefused, "exit code -9: no word"),
@@ -222,13 +259,14 @@ async def test_what_is_not_its_json_is_an_error_that_names_the_executable(
     [
         ("Invalid API key · Please run /login", "success", ModelRefused, "Please run /login"),
         ("API Error: 529 overloaded", "success", ModelUnavailable, "529 overloaded"),
+        (None, "error_during_execution", ModelRefused, "reported: error_during_execution"),
         ("", "error_max_budget_usd", ModelRefused, "budget_usd; ACC_ACE_CLAUDE_CLI__CALL_USD"),
     ],
 )
 async def test_an_error_that_it_reports_is_passed_on_with_what_it_cost(
-    tmp_path: Path, said: str, subtype: str, error: type[AccAceError], reported: str
+    tmp_path: Path, said: str | None, subtype: str, error: type[AccAceError], reported: str
 ) -> None:
-    printed = result(said, subtype=subtype, is_error=True)
+    printed = result(subtype=subtype, is_error=True) | {"result": said}
     model = build_model("generator", settings(fake_claude(tmp_path, printed=printed)))
     with pytest.raises(error, match=reported) as raised:
         async for _ in model.generate_content_async(asked()):
@@ -237,7 +275,23 @@ async def test_an_error_that_it_reports_is_passed_on_with_what_it_cost(
         **{"in": 123, "out": 7, "thinking": 0, "cached": 100, "calls": 1, "failed": 1},
         "estimated": False,
         "billed": 12_300_000,
+        "covered": (123, 100, 7),
     }
+
+
+async def test_a_paid_try_that_fails_and_the_list_price_of_the_fallback_are_added(
+    tmp_path: Path,
+) -> None:
+    model = build_model("generator", settings(fake_claude(tmp_path, printed=result(is_error=True))))
+    with pytest.raises(ModelRefused) as raised:
+        async for _ in model.generate_content_async(asked()):
+            pass
+    summed = TokenUse.model_validate(getattr(raised.value, "spent", {}))
+    summed += TokenUse(input=1_000_000, output=1_000_000, calls=1)
+    [priced] = load_prices().priced("run", 1, {"generator": {GEMINI_MODEL: summed}})
+    price = load_prices().price(GEMINI_MODEL)
+    assert price
+    assert priced.nano == 12_300_000 + round(1e9 * (price.input + price.output))
 
 
 async def test_an_executable_that_is_not_there_is_named_with_its_setting(tmp_path: Path) -> None:
@@ -246,6 +300,36 @@ async def test_an_executable_that_is_not_there_is_named_with_its_setting(tmp_pat
     (tmp_path / "claude").write_text("no program", encoding="utf-8")
     with pytest.raises(ConfigError, match="cannot be run"):
         await answer(llm(tmp_path / "claude"))
+    assert process_purse().spent_usd == 0
+
+
+async def test_a_paid_call_whose_folder_is_still_written_to_is_answered_and_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = (
+        "import itertools, json, os, time\n"
+        "if os.fork() == 0:\n    os.setsid()\n    end = time.monotonic() + 3\n"
+        "    for name in map(str, itertools.count()):\n"
+        "        open(name, 'w').close()\n"
+        "        if time.monotonic() > end: os._exit(0)\n"
+        "while not os.listdir(): pass\n"
+        "print(json.dumps(PRINTED), flush=True)\nos._exit(0)\n"
+    )
+    assert text_of(await answer(llm(fake_claude(tmp_path, code)))) == "Hello."
+    assert process_purse().spent_usd == pytest.approx(0.0123)
+
+
+async def test_a_call_that_is_lost_after_its_start_counts_as_its_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killpg(*_: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "killpg", killpg)
+    with pytest.raises(ModelUnavailable, match=r"was lost \(Operation not permitted\)"):
+        await answer(llm(fake_claude(tmp_path), call_usd=0.5))
+    assert process_purse().spent_usd == 0.5
 
 
 def test_it_is_off_until_a_setting_names_it() -> None:

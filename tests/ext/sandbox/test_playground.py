@@ -90,13 +90,48 @@ def test_a_person_promotes_what_has_run_well_and_nothing_else(playground: Playgr
         playground.promote("none.py")
 
 
+def test_a_grant_holds_for_the_source_that_was_granted_and_no_other(
+    playground: Playground,
+) -> None:
+    playground.write("sum.py", SUM)
+    playground.note(ScriptEntry(name="sum.py", wish="useful", runs=1))
+    playground.promote("sum.py")
+    for other in (SUM + b"print(1)\n", b"#" * (MOST_BYTES + 1)):
+        (playground.folder / "sum.py").write_bytes(other)
+        assert playground.book()["sum.py"].state == "asks to be promoted"
+    (playground.folder / "sum.py").write_bytes(SUM)
+    assert playground.book()["sum.py"].state == "promoted"
+    playground.write("sum.py", SUM)
+    assert playground.book()["sum.py"].state == "tried"
+
+
+def test_a_grant_is_gone_before_another_source_is_there(
+    playground: Playground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    playground.write("sum.py", SUM)
+    playground.note(ScriptEntry(name="sum.py", runs=1))
+    playground.promote("sum.py")
+    replace = Path.replace
+
+    def fails(path: Path, target: Path) -> Path:
+        if target.name == "sum.py":
+            raise OSError(28, "No space left on device")
+        return replace(path, target)
+
+    monkeypatch.setattr(Path, "replace", fails)
+    with pytest.raises(StoreError, match="No space left"):
+        playground.write("sum.py", b"print(1)")
+    assert playground.book()["sum.py"].state == "tried"
+
+
 def test_the_custodian_proposes_what_may_go_and_deletes_nothing(playground: Playground) -> None:
     for name in ("good.py", "broken.py", "idle.py", "kept.py"):
         playground.write(name, SUM)
     playground.note(ScriptEntry(name="good.py", runs=1, episode=5))
     playground.note(ScriptEntry(name="broken.py", runs=1, episode=5, failure="exit code 1"))
     playground.note(ScriptEntry(name="idle.py", runs=1, episode=2))
-    playground.note(ScriptEntry(name="kept.py", runs=1, episode=1, promoted=True))
+    playground.note(ScriptEntry(name="kept.py", runs=1, episode=1))
+    playground.promote("kept.py")
     assert playground.untidy() == {
         "broken.py": "exit code 1",
         "idle.py": "it has not run for 3 episodes",
@@ -132,6 +167,8 @@ def test_the_review_lets_a_script_compute_and_print(source: bytes) -> None:
         ("().__class__.__base__.__subclasses__()", "__"),
         ("import sys; sys.modules['os']", "modules"),
         ("eval('1')", "eval"),
+        ("from sys import modules", "modules"),
+        ("from json import __builtins__ as b", "__builtins__"),
     ],
 )
 def test_the_review_stops_what_reaches_for_more(source: str, reached: str) -> None:

@@ -1,15 +1,23 @@
 """`acc-ace playground`: lives with experiments between them, and what a person decides of them."""
 
 import json
+import shutil
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from acc_ace.ext.sandbox.box import Box, Ran
 from acc_ace.ext.sandbox.experiments import HARMS
+from acc_ace.ext.sandbox.playground import Playground
 from acc_ace.ext.survivor.recent_ticks import runs_folder
+from tests.e2e.processes import BIN, ROOT, environment
 from tests.e2e.test_cli import CommandLine
 from tests.ext.sandbox.bubblewrap import require_bubblewrap
-from tests.ext.sandbox.fake_claude import fake_claude
+from tests.ext.sandbox.fake_claude import FORKS, fake_claude
+from tests.ext.sandbox.test_claude_cli import is_alive
 
 THINKS = """
 import json, sys
@@ -94,6 +102,7 @@ def test_what_a_models_script_found_is_shown_to_the_next_life_as_a_tools_words(
     ("proposal", "reported"),
     [
         ({"name": "spy.py", "source": "import os"}, "spy.py: refused: it reaches for os"),
+        ({"name": "spy.py", "source": f"import x{'y' * 400}"}, f"for x{'y' * 284}\n"),
         ({"name": "../spy.py", "source": "print(1)"}, "../spy.py: refused: a script is named"),
         ({"name": "big.py", "source": "#" * 20_000}, "big.py: refused: "),
         ({"name": "rot.py", "source": "1 / 0"}, "rot.py: exit code 1: "),
@@ -136,6 +145,115 @@ def test_a_promoted_script_that_the_model_rewrites_is_to_be_granted_again(
     assert "count.py: 2" in acc_ace("playground", "live", "--ticks", "1").out
     assert "count.py [asks to be promoted, 1 runs]" in acc_ace("playground", "list").out
     assert (acc_ace.data / "promoted" / "count.py").read_text("utf-8") == "print(1)"
+
+
+def promoted(acc_ace: CommandLine, folder: Path) -> Path:
+    """A script that a person has promoted."""
+    thinks(acc_ace, folder, {"name": "one.py", "source": "print(1)", "promote": "useful"})
+    acc_ace("playground", "live", "--ticks", "1")
+    shown = acc_ace("playground", "promote", "one.py")
+    assert shown.out.startswith("print(1)\npromoted: ")
+    return acc_ace.data / "playground" / "one.py"
+
+
+@pytest.mark.parametrize("source", ["print(3)", "#" * 20_000])
+def test_a_promoted_script_that_somebody_edits_does_not_run_and_ends_no_run(
+    acc_ace: CommandLine, tmp_path: Path, source: str
+) -> None:
+    path = promoted(acc_ace, tmp_path)
+    path.write_text(source, encoding="utf-8")
+    thinks(acc_ace, tmp_path, {"name": "two.py", "source": "print(2)"})
+    lived = acc_ace("playground", "live", "--ticks", "1")
+    assert lived.code == 0, lived.err
+    assert "two.py: 2" in lived.out
+    assert "one.py: " not in lived.out
+    assert "one.py [asks to be promoted, 1 runs]" in acc_ace("playground", "list").out
+
+
+def test_a_promoted_script_that_is_edited_while_the_model_thinks_does_not_run(
+    acc_ace: CommandLine, tmp_path: Path
+) -> None:
+    path = promoted(acc_ace, tmp_path)
+    thinks(acc_ace, tmp_path, {"name": "two.py", "source": "print(2)"})
+    claude = tmp_path / "claude"
+    claude.write_text(
+        f"{claude.read_text('utf-8')}\nopen({str(path)!r}, 'w').write('print(3)')\n", "utf-8"
+    )
+    assert "one.py: " not in acc_ace("playground", "live", "--ticks", "1").out
+
+
+def test_a_grant_that_is_given_while_a_script_runs_stays(
+    acc_ace: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    thinks(acc_ace, tmp_path, {"name": "one.py", "source": "print(1)", "promote": "useful"})
+    acc_ace("playground", "live", "--ticks", "1")
+    run = Box.run
+
+    async def slowly(box: Box, source: bytes, stdin: bytes = b"") -> Ran:
+        ended = await run(box, source, stdin)
+        if source == b"print(1)":
+            Playground(acc_ace.data).promote("one.py")
+        return ended
+
+    monkeypatch.setattr(Box, "run", slowly)
+    assert acc_ace("playground", "run", "one.py").out == "1\n"
+    assert "one.py [promoted, 2 runs]" in acc_ace("playground", "list").out
+
+
+def test_a_sandbox_that_goes_away_is_a_failure_that_names_its_setting_and_ends_no_run(
+    acc_ace: CommandLine, tmp_path: Path
+) -> None:
+    thinks(acc_ace, tmp_path, {"name": "one.py", "source": "print(1)"})
+    bwrap, claude = tmp_path / "bwrap", tmp_path / "claude"
+    bwrap.symlink_to(shutil.which("bwrap") or "")
+    for path in list(bwrap.parents)[:3]:
+        path.chmod(0o755)
+    acc_ace.set("ACC_ACE_PLAYGROUND__COMMAND", str(bwrap))
+    claude.write_text(
+        f"{claude.read_text('utf-8')}\nimport os\nos.path.lexists({str(bwrap)!r}) and "
+        f"os.remove({str(bwrap)!r})\n",
+        "utf-8",
+    )
+    lived = acc_ace("playground", "live", "--episodes", "2", "--ticks", "1")
+    assert lived.code == 0, lived.err
+    assert "bwrap' cannot be run ([Errno 2] No such file or directory; ACC_ACE_PLAY" in lived.out
+    assert "life 2: 1 ticks" in lived.out
+
+
+def test_a_script_that_takes_too_long_is_told_the_setting(
+    acc_ace: CommandLine, tmp_path: Path
+) -> None:
+    acc_ace.set("ACC_ACE_PLAYGROUND__SECONDS", "1")
+    thinks(acc_ace, tmp_path, {"name": "one.py", "source": "while True: pass"})
+    lived = acc_ace("playground", "live", "--ticks", "1").out
+    assert "it took more seconds than ACC_ACE_PLAYGROUND__SECONDS allows" in lived
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_run_that_is_told_to_end_leaves_no_process(
+    acc_ace: CommandLine, tmp_path: Path, sent: signal.Signals, code: int
+) -> None:
+    claude = fake_claude(tmp_path, f"{FORKS}time.sleep(600)\n")
+    running = subprocess.Popen(  # noqa: S603 - our own command
+        [str(BIN / "acc-ace"), "playground", "live", "--ticks", "3", "--model", "claude-cli/a"],
+        env=environment(
+            acc_ace.data,
+            ACC_ACE_PLAYGROUND__COMMAND="bwrap",
+            ACC_ACE_CLAUDE_CLI__COMMAND=str(claude),
+        ),
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    until = time.monotonic() + 60
+    while not (tmp_path / "noted").exists() and time.monotonic() < until:
+        time.sleep(0.05)
+    running.send_signal(sent)
+    problems = running.communicate(timeout=60)[1]
+    assert running.returncode == code, problems
+    assert "Traceback" not in problems
+    child = int((tmp_path / "noted").read_text("utf-8"))
+    assert not is_alive(child)
 
 
 def test_a_promoted_script_runs_after_a_life_without_being_proposed(

@@ -36,15 +36,17 @@ class ModelPrice(Value):
     output: float = Field(ge=0, description="Reply tokens, thoughts included.")
 
     def nano(self, use: TokenUse) -> int:
-        """The cost of a use, in billionths of a dollar."""
+        """The cost of a use in billionths of a dollar, but for the tokens that are `covered`."""
         cached = self.input if self.cached_input is None else self.cached_input
+        input_paid, cached_paid, output_paid = use.covered
+        cached_due = use.cached - cached_paid
         # Dollars per million tokens are thousands of billionths per token.
         return round(
             1_000
             * (
-                (use.input - use.cached) * self.input
-                + use.cached * cached
-                + (use.output + use.thinking) * self.output
+                (use.input - input_paid - cached_due) * self.input
+                + cached_due * cached
+                + (use.output + use.thinking - output_paid) * self.output
             )
         )
 
@@ -83,10 +85,10 @@ class PriceTable(Value):
         ]
 
     def _nano(self, model: str, use: TokenUse) -> int | None:
-        if use.billed or not use.total:
+        if use.total == use.covered[0] + use.covered[2]:
             return use.billed
         price = self.price(model)
-        return None if price is None else price.nano(use)
+        return None if price is None else use.billed + price.nano(use)
 
 
 class ModelUse(Value):

@@ -119,7 +119,12 @@ class TokenUse(Value):
         default=0,
         exclude_if=not_,
         description="Billionths of a US dollar that the model itself said it cost; it takes the "
-        "place of the price list.",
+        "place of the price list for the tokens of `covered`.",
+    )
+    covered: tuple[int, ...] = Field(
+        default=(0, 0, 0),
+        exclude_if=lambda counts: not any(counts),
+        description="Tokens that `billed` covers: `in`, `cached`, and `out` with `thinking`.",
     )
 
     @property
@@ -138,6 +143,7 @@ class TokenUse(Value):
             failed=self.failed + other.failed,
             estimated=self.estimated or other.estimated,
             billed=self.billed + other.billed,
+            covered=tuple(map(sum, zip(self.covered, other.covered, strict=True))),
         )
 
 

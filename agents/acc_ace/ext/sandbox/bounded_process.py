@@ -1,6 +1,8 @@
-"""Run a child process within bounds: its seconds, its bytes, and no child of it left behind.
+"""Run a child process within bounds: its seconds, its bytes, and its process group goes with it.
 
-What it prints is read while it runs and never beyond the bound, so that memory stays bounded.
+What it prints is read while it runs and never beyond the bound, so that memory stays bounded. Not
+reached: a grandchild that leaves the group by setsid(), and all of it where this process is killed
+by SIGKILL. In the sandbox the kernel sees to both.
 """
 
 import asyncio
@@ -10,6 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +27,8 @@ _LOOK_S: Final = 0.05
 
 _PIECE: Final = 65_536
 
+_THREADS: Final = ThreadPoolExecutor(16, "bounded-process")
+"""One for each process; beyond, processes wait."""
 
 KilledFor = Literal["", "seconds", "bytes", "cancel"]
 
@@ -46,6 +51,10 @@ class Job:
     """The user and group that it runs as; None = those of this process."""
 
 
+class NotStarted(OSError):
+    """A command that cannot be started."""
+
+
 class Exit(NamedTuple):
     """How a process ended."""
 
@@ -65,15 +74,18 @@ class Exit(NamedTuple):
 async def run_job(job: Job) -> Exit:
     """Run it in a thread. A caller that is cancelled goes on when the process is gone.
 
-    Raises OSError for a command that cannot be started.
+    A command that waits for a thread then is not started any more.
+    Raises NotStarted for a command that cannot be started, OSError where its end is lost.
     """
     cancel = Event()
-    running = asyncio.ensure_future(asyncio.to_thread(run, job, cancel))
+    work = _THREADS.submit(run, job, cancel)
+    running = asyncio.wrap_future(work)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         cancel.set()
-        await asyncio.wait([running])
+        if not work.cancel():
+            await asyncio.wait([running])
         raise
 
 
@@ -82,19 +94,7 @@ def run(job: Job, cancel: Event) -> Exit:
     output = {"stdout": bytearray(), "stderr": bytearray()}
     with (
         file_of(job.stdin) as stdin,
-        subprocess.Popen(  # noqa: S603 - no shell; the callers choose the command
-            job.command,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env=dict(job.env),
-            cwd=job.cwd,
-            pass_fds=job.files,
-            start_new_session=True,
-            user=job.user,
-            group=job.user,
-            extra_groups=None if job.user is None else (),
-        ) as process,
+        _started(job, stdin) as process,
         selectors.DefaultSelector() as pipes,
     ):
         for name, buffer in output.items():
@@ -106,6 +106,25 @@ def run(job: Job, cancel: Event) -> Exit:
                 os.killpg(process.pid, signal.SIGKILL)
     stdout, stderr = map(bytes, output.values())
     return Exit(process.returncode, stdout, stderr, killed_for)
+
+
+def _started(job: Job, stdin: int) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(  # noqa: S603 - no shell; the callers choose the command
+            job.command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(job.env),
+            cwd=job.cwd,
+            pass_fds=job.files,
+            start_new_session=True,
+            user=job.user,
+            group=job.user,
+            extra_groups=None if job.user is None else (),
+        )
+    except OSError as error:
+        raise NotStarted(error.errno, error.strerror) from error
 
 
 def _watch(

@@ -1,7 +1,8 @@
 """Run a Python script in bubblewrap: no network, nothing to write to but a small memory disk.
 
 The script is the first process of its namespace, so that the kernel kills its children when it
-ends. It sees `/usr`, read-only, and no `/proc`. What it prints is all that comes back.
+ends. It sees the programs and libraries of `/usr`, read-only, but none of `/usr/local`, and no
+`/proc`. What it prints is all that comes back.
 """
 
 import os
@@ -26,7 +27,8 @@ _NOBODY: Final = 65_534
 _SANDBOX: Final = (
     *("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"),
     *("--as-pid-1", "--clearenv", "--cap-drop", "ALL", "--hostname", "playground"),
-    *("--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64"),
+    *("--ro-bind", "/usr/bin", "/usr/bin", "--ro-bind", "/usr/lib", "/usr/lib", "--ro-bind-try"),
+    *("/usr/lib64", "/usr/lib64", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64"),
     *("/lib64", "--dev", "/dev", "--remount-ro", "/dev", "--size", str(_DISK), "--tmpfs", "/tmp"),  # noqa: S108 - its own
 )
 
@@ -35,7 +37,8 @@ import resource, sys
 limits = {"CPU": 5, "AS": 2**28, "NPROC": 8, "FSIZE": 2**22, "NOFILE": 32, "CORE": 0}
 for name, most in limits.items():
     resource.setrlimit(getattr(resource, "RLIMIT_" + name), (most, most))
-exec(compile(open("/script.py", "rb").read(), "script.py", "exec"), {"__name__": "__main__"})
+source = open("/script.py", encoding="utf-8").read()  # as it was reviewed, whatever its cookie says
+exec(compile(source, "script.py", "exec"), {"__name__": "__main__"})
 """
 """What the interpreter runs: limits (seconds, bytes, processes, files), then the script."""
 
@@ -43,7 +46,7 @@ _TRIAL: Final = b"""
 import contextlib, os, socket
 with contextlib.suppress(PermissionError):
     print(socket.socket())
-places = ("/", "/usr", "/dev", "/dev/shm", "/script.py")
+places = ("/", "/usr", "/usr/local", "/dev", "/dev/shm", "/script.py")
 print([path for path in places if os.access(path, os.W_OK)], os.listdir("/").count("proc"))
 """
 _HOLDS: Final = "[] 0\n"
@@ -65,21 +68,17 @@ class Box:
 
     async def require(self) -> None:
         """Try it with a script that looks for ways out. ConfigError says why it is off."""
-        command = self._settings.command
-        if not command:
+        if not self._settings.command:
             raise ConfigError(f"the playground is off: set {SETTING}COMMAND=bwrap (bubblewrap)")
-        try:
-            text, why = await self.run(_TRIAL)
-        except OSError as error:
-            text, why = "", f"{command!r} cannot be run ({error.strerror})"
-        if (text, why) != (_HOLDS, ""):
+        if (ran := await self.run(_TRIAL)) != (_HOLDS, ""):
             raise ConfigError(
-                f"the playground is off, its trial failed: {why or text!r}. {SETTING}COMMAND names "
-                "bubblewrap (apt-get install bubblewrap); it needs user namespaces and python3"
+                f"the playground is off, its trial failed: {ran.why or ran.text!r}. "
+                f"{SETTING}COMMAND names bubblewrap (apt-get install bubblewrap); it needs user "
+                "namespaces and python3"
             )
 
     async def run(self, source: bytes, stdin: bytes = b"") -> Ran:
-        """Run a script. Raises OSError where bubblewrap cannot be started."""
+        """Run a script; where bubblewrap cannot be started, that is why it did not end well."""
         with file_of(source) as script, file_of(seccomp_filter(platform.machine())) as calls:
             inside = ("--ro-bind-data", str(script), "/script.py", "--seccomp", str(calls))
             rest = ("--remount-ro", "/", "--chdir", "/tmp", "--", "/usr/bin/python3")  # noqa: S108
@@ -92,7 +91,11 @@ class Box:
                 files=(script, calls),
                 user=None if os.geteuid() else _NOBODY,
             )
-            end = await run_job(job)
+            try:
+                end = await run_job(job)
+            except OSError as error:
+                return Ran("", f"{job.command[0]!r} cannot be run ({error}; {SETTING}COMMAND)")
         text = end.stdout[:MOST_OUTPUT].decode("utf-8", "replace")
         code = f"exit code {end.code}: {end.complaint}" if end.code else ""
-        return Ran(text, f"it took more {end.killed_for} than it may" if end.killed_for else code)
+        most = f"{SETTING}SECONDS allows" if end.killed_for == "seconds" else "it may"
+        return Ran(text, f"it took more {end.killed_for} than {most}" if end.killed_for else code)

@@ -5,6 +5,7 @@ folder that is removed after it, with a few variables of the environment. It is 
 where no network is: see docs/adr/0031-hands-in-a-sandbox.md.
 """
 
+import json
 from collections.abc import AsyncGenerator
 from functools import lru_cache
 from pathlib import Path
@@ -21,6 +22,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from acc_ace.config import inherited
 from acc_ace.core.schemas.report import NANO, TokenUse
+from acc_ace.core.text.normalize import encodable
 from acc_ace.errors import (
     ConfigError,
     ModelError,
@@ -37,7 +39,7 @@ from acc_ace.ext.openai_compatible.written_tools import (
     read_written,
     with_written_tools,
 )
-from acc_ace.ext.sandbox.bounded_process import Exit, Job, run_job
+from acc_ace.ext.sandbox.bounded_process import Exit, Job, NotStarted, run_job
 from acc_ace.model_settings import ClaudeCliSettings
 from acc_ace.models.reply_bounds import BILLED_KEY, use_of
 
@@ -137,15 +139,20 @@ class ClaudeCliLlm(BaseLlm):
         yield _response(self.model, reply, functions)
 
     async def _called(self, text: bytes, most_tokens: int | None) -> _CliReply:
-        """One paid call; without a word of its cost it has cost all that it might."""
+        """One paid call; without a word of its cost it has cost all that it might.
+
+        What has not started has cost nothing.
+        """
         purse, limits = process_purse(), self.options
         allowance = purse.take(limits)
         try:
             end = await self._ended(text, allowance, most_tokens)
-        except OSError as error:
+        except NotStarted as error:
             purse.settle(allowance, 0.0)
             fault = f"{limits.command!r} cannot be run ({error.strerror})"
             raise ConfigError(f"{fault}: install it, or correct {SETTING}COMMAND") from error
+        except OSError as error:
+            raise ModelUnavailable(f"{self._who} was lost ({error.strerror})") from error
         reply = self._read(end)
         if reply.total_cost_usd is not None:
             purse.settle(allowance, reply.total_cost_usd)
@@ -159,7 +166,7 @@ class ClaudeCliLlm(BaseLlm):
         command = (limits.command, *FLAGS, *own, "--system-prompt", instruction)
         most = {"CLAUDE_CODE_MAX_OUTPUT_TOKENS": str(most_tokens)} if most_tokens else {}
         env = inherited(*ENVIRONMENT) | most
-        with TemporaryDirectory(prefix="acc_ace-claude-") as empty:
+        with TemporaryDirectory(prefix="acc_ace-claude-", ignore_cleanup_errors=True) as empty:
             job = Job(command, limits.timeout_s, MOST_BYTES, stdin=text, env=env, cwd=Path(empty))
             return await run_job(job)
 
@@ -171,9 +178,10 @@ class ClaudeCliLlm(BaseLlm):
         if end.killed_for == "bytes":
             raise ModelOutputError(f"{who} printed more than {MOST_BYTES:,} bytes and was killed")
         try:
-            return _CliReply.model_validate_json(end.stdout)
-        except ValidationError as error:
-            rot = f"printed no JSON of its own ({first_problem(error)})"
+            return _CliReply.model_validate(_result_event(end.stdout))
+        except (ValueError, RecursionError) as error:
+            why = first_problem(error) if isinstance(error, ValidationError) else "it is no JSON"
+            rot = f"printed no JSON of its own ({why})"
             how = f"ended with exit code {end.code}" if end.code else rot
             kind = ModelRefused if end.code else ModelOutputError
             raise kind(f"{who} {how}: {end.complaint or 'no word'}") from error
@@ -181,6 +189,19 @@ class ClaudeCliLlm(BaseLlm):
     @property
     def _who(self) -> str:
         return f"model {self.model}: {self.options.command!r} ({SETTING}COMMAND)"
+
+
+def _result_event(stdout: bytes) -> object:
+    """The object that it printed, or the last result of a list of events; without null fields."""
+    printed = encodable(json.loads(stdout.decode("utf-8", "replace"), object_pairs_hook=_no_nulls))
+    if not isinstance(printed, list):
+        return printed
+    events = [each for each in printed if isinstance(each, dict) and each.get("type") == "result"]
+    return events[-1] if events else None
+
+
+def _no_nulls(fields: list[tuple[str, object]]) -> dict[str, object]:
+    return {name: value for name, value in fields if value is not None}
 
 
 def _told(llm_request: LlmRequest, model: str) -> tuple[bytes, list[dict[str, Any]]]:
@@ -191,7 +212,8 @@ def _told(llm_request: LlmRequest, model: str) -> tuple[bytes, list[dict[str, An
         body, schema = with_written_tools(body, schema)
     elif has_results(body):
         body = {**body, "messages": in_words(body["messages"], calls=False)}
-    text = json_of({"messages": body["messages"], "schema": schema})
+    # The CLI puts the file in the place of `@path`, before it asks anybody for leave.
+    text = json_of({"messages": body["messages"], "schema": schema}).replace("@", "\\u0040")
     return text.encode("utf-8", "replace"), functions
 
 

@@ -15,7 +15,7 @@ from acc_ace.core.schemas.artifact import ArtifactKind
 from acc_ace.core.schemas.base import Authority, ReplyValue, SessionKey
 from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.prompt import Lines, load_prompt
-from acc_ace.errors import InputError
+from acc_ace.errors import InputError, NotFoundError, StoreError
 from acc_ace.ext.sandbox.box import Box
 from acc_ace.ext.sandbox.playground import Playground, ScriptEntry
 from acc_ace.ext.sandbox.review import objection
@@ -25,6 +25,8 @@ from acc_ace.ext.survivor.survival import LoopSnapshot
 from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.structured_call import parser, structured_call
+
+Life = Sequence[LoopSnapshot]
 
 MOST_DUE: Final = 4
 """Promoted scripts that run after a life, the newest."""
@@ -70,19 +72,24 @@ class Experimenter:
     def __init__(self, container: Container, playground: Playground, box: Box) -> None:
         self.container, self._playground, self._box = container, playground, box
 
-    async def after(self, key: SessionKey, life: Sequence[LoopSnapshot]) -> dict[str, str]:
+    async def after(self, key: SessionKey, life: Life) -> dict[str, str]:
         """Run what is promoted and what is proposed after a life; returns what came of each.
 
-        Raises ConfigError, StoreError, OSError where the sandbox does not start.
+        Raises ConfigError, StoreError.
         """
-        entries = [*self._playground.book().values()]
-        due, refused = [entry.name for entry in entries if entry.promoted][-MOST_DUE:], {}
-        if (proposal := await self._proposal(key, life[-1], entries)) is not None:
+        proposal = await self._proposal(key, life[-1], [*self._playground.book().values()])
+        grants = [(name, each.granted) for name, each in self._playground.book().items()]
+        due, texts = dict([each for each in grants if each[1]][-MOST_DUE:]), {}
+        if proposal is not None:
             try:
-                due = [*(name for name in due if name != proposal.name), self._put(proposal)]
-            except InputError as error:
-                refused = {proposal.name: f"refused: {error}"}
-        texts = {name: await self.run(key, name, life) for name in due} | refused
+                due |= {self._put(proposal): ""}
+            except (InputError, StoreError) as error:
+                texts[proposal.name] = f"refused: {error}"
+        for name, granted in due.items():
+            try:
+                texts[name] = await self.run(key, name, life, granted)
+            except (NotFoundError, StoreError) as error:
+                texts[name] = f"not run: {error}"
         text, now = " ".join(texts.values()) or "no script", self.container.clock.now()
         note = meta_note(key, life[-1].episode, text, now)
         changes = {"artifact_id": note_ids(life[-1].run)[1], "source": f"{LOG}playground"}
@@ -90,30 +97,28 @@ class Experimenter:
         await self.container.artifacts.add([note.model_copy(update=changes | words)])
         return texts
 
-    async def run(self, key: SessionKey, name: str, life: Sequence[LoopSnapshot]) -> str:
+    async def run(self, key: SessionKey, name: str, life: Life, granted: str = "") -> str:
         """Review a script and run it on a life; returns what it printed, or why it did not.
 
-        Raises NotFoundError, StoreError, OSError.
+        Raises NotFoundError, also for a source that is not the one `granted`, and StoreError.
         """
-        source, entry = self._playground.read(name), self._playground.book()[name]
+        source = self._playground.read(name, granted)
         pins = (await RuleService(self.container).state(key)).pins
         data = [tick.model_dump(mode="json", include=_FIELDS) for tick in life[-_TICKS:]]
-        if why := objection(name, source, pins, self.container.local_now()):
+        if why := one_line(objection(name, source, pins, self.container.local_now()))[:300]:
             text, failure = "", f"refused: {why}"
         else:
             text, failure = await self._box.run(source, json.dumps(data).encode())
         episode = life[-1].episode if life else 0
-        changes = {"failure": failure, "runs": entry.runs + (not why), "episode": episode}
-        self._playground.note(entry.model_copy(update=changes))
+        self._playground.note_run(name, source, failure, episode, int(not why))
         return failure or text
 
     def _put(self, proposal: Proposal) -> str:
         """Write a proposal; one that changes a promoted script has to be granted again."""
         name, source = proposal.name, proposal.source.encode("utf-8", "replace")
         if name not in self._playground.names() or self._playground.read(name) != source:
-            self._playground.write(name, source)
             purpose, wish = (one_line(text)[:200] for text in (proposal.purpose, proposal.promote))
-            self._playground.note(ScriptEntry(name=name, purpose=purpose, wish=wish))
+            self._playground.write(name, source, purpose, wish)
         return name
 
     async def _proposal(

@@ -5,8 +5,9 @@ stand the custodian's book and `promoted/`, where a person's grant copies a scri
 """
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -32,13 +33,13 @@ class ScriptEntry(Value):
     failure: str = Field(default="", description="Why its last run did not end well.")
     runs: int = 0
     episode: int = Field(default=0, description="The one it ran last in.")
-    promoted: bool = False
+    granted: str = Field(default="", description="SHA-256 of the source that a person promoted.")
 
     @property
     def state(self) -> str:
         """In a word or two, for people."""
         asks = "asks to be promoted" if self.wish and self.runs and not self.failure else "tried"
-        return "promoted" if self.promoted else asks
+        return "promoted" if self.granted else asks
 
 
 _BOOK: Final = TypeAdapter(dict[str, ScriptEntry])
@@ -58,8 +59,8 @@ class Playground:
             files = [item.name for item in items if item.is_file(follow_symlinks=False)]
         return sorted(filter(_is_name, files))
 
-    def read(self, name: str) -> bytes:
-        """A script, never through a link. Raises NotFoundError."""
+    def read(self, name: str, granted: str = "") -> bytes:
+        """A script, never through a link. Raises NotFoundError, also where another was granted."""
         path = self.folder / name
         if name not in self.names():
             raise NotFoundError(f"the playground has no script {name!r}; `playground list` has all")
@@ -67,16 +68,22 @@ class Playground:
             source = file.read(MOST_BYTES + 1)
         if len(source) > MOST_BYTES:
             raise StoreError(f"{path} has more than {MOST_BYTES:,} bytes; shorten or delete it")
+        if granted not in ("", sha256(source).hexdigest()):
+            raise NotFoundError(f"{path} has changed since it was granted")
         return source
 
-    def write(self, name: str, source: bytes) -> None:
-        """Write a script whole. Raises InputError for a bad name, or where the bounds are full."""
+    def write(self, name: str, source: bytes, purpose: str = "", wish: str = "") -> None:
+        """Write a script whole, which begins its entry anew.
+
+        Raises InputError for a bad name, or where the bounds are full.
+        """
         if not _is_name(name):
             raise InputError(f"a script is named like 'harms.py', shorter than 41: {name!r:.60}")
         if len(source) > MOST_BYTES:
             raise InputError(f"{name!r} has {len(source):,} bytes, a script at most {MOST_BYTES:,}")
         if len({*self.names(), name}) > MOST_SCRIPTS:
             raise InputError(f"{self.folder} is full ({MOST_SCRIPTS} scripts): delete some")
+        self.note(ScriptEntry(name=name, purpose=purpose, wish=wish))
         _replace(self.folder / name, source)
 
     def promote(self, name: str) -> Path:
@@ -85,11 +92,11 @@ class Playground:
         if entry.failure or not entry.runs:
             raise InputError(f"{name!r} cannot be promoted: no run of it has ended well")
         _replace(self.promoted / name, source)
-        self.note(entry.model_copy(update={"promoted": True}))
+        self.note(entry.model_copy(update={"granted": sha256(source).hexdigest()}))
         return self.promoted / name
 
     def book(self) -> dict[str, ScriptEntry]:
-        """What the custodian keeps, by the names of all scripts."""
+        """What the custodian keeps, by the names of all scripts; no grant of another source."""
         with _storing(self._book, "read"):
             text = self._book.read_bytes() if self._book.exists() else b"{}"
         try:
@@ -97,16 +104,30 @@ class Playground:
         except ValidationError as error:
             torn = f"{self._book} is torn ({first_problem(error)})"
             raise StoreError(f"{torn}; move it away, the scripts stay") from error
-        return {name: entries.get(name, ScriptEntry(name=name)) for name in self.names()}
+        return {name: self._entry(name, entries) for name in self.names()}
+
+    def _entry(self, name: str, entries: Mapping[str, ScriptEntry]) -> ScriptEntry:
+        entry = entries.get(name, ScriptEntry(name=name))
+        with suppress(NotFoundError, StoreError):
+            self.read(name, entry.granted)
+            return entry
+        return entry.model_copy(update={"granted": ""})
 
     def untidy(self) -> dict[str, str]:
         """The scripts that a person may want to delete, each with the reason."""
         book = self.book()
         newest = max((entry.episode for entry in book.values()), default=0)
         idle = f"it has not run for {IDLE} episodes"
-        own = [entry for entry in book.values() if not entry.promoted]
+        own = [entry for entry in book.values() if not entry.granted]
         why = {each.name: each.failure or idle * (newest - each.episode >= IDLE) for each in own}
         return {name: text for name, text in why.items() if text}
+
+    def note_run(self, name: str, source: bytes, failure: str, episode: int, runs: int) -> None:
+        """Keep what came of a source, unless the script has changed since."""
+        entry = self.book().get(name)
+        if entry and self.read(name) == source:
+            changes = {"failure": failure, "runs": entry.runs + runs, "episode": episode}
+            self.note(entry.model_copy(update=changes))
 
     def note(self, entry: ScriptEntry) -> None:
         """Keep an entry of a script."""

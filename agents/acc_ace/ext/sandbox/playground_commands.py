@@ -1,11 +1,14 @@
 """`acc-ace playground`: live with experiments; list, run and promote scripts."""
 
 import asyncio
+import sys
+from contextlib import ExitStack
+from threading import Event
 from typing import Annotated
 
 import typer
 
-from acc_ace.cli.output import printable, stdout_console
+from acc_ace.cli.output import ExitCode, printable, stdout_console
 from acc_ace.config import load_settings
 from acc_ace.errors import ConfigError
 from acc_ace.ext.sandbox.playground import Playground
@@ -13,6 +16,7 @@ from acc_ace.hooks import how_to_install
 
 try:
     from acc_ace.ext.sandbox.lives import live, run
+    from acc_ace.ext.survivor.cli.survive import end_at_sigterm
     from acc_ace.ext.survivor.loop import RULES, LoopOptions
 except ModuleNotFoundError as error:
     install = how_to_install("survivor")
@@ -37,7 +41,10 @@ def live_(
 ) -> None:
     """Live as `survive` does; after each life a script is proposed and run in the sandbox."""
     rules = (*RULES, *(rule or ()))
-    asyncio.run(live(LoopOptions(seed=seed, ticks=ticks, rules=rules), episodes, model, _say))
+    with ExitStack() as left:
+        end_at_sigterm(left, terminated := Event())
+        left.callback(lambda: terminated.is_set() and sys.exit(ExitCode.TERMINATED))
+        asyncio.run(live(LoopOptions(seed=seed, ticks=ticks, rules=rules), episodes, model, _say))
 
 
 @app.command("list")
@@ -60,8 +67,9 @@ def run_(name: _Name, *, seed: _Seed = 0) -> None:
 
 @app.command()
 def promote(name: _Name) -> None:
-    """Grant that a script runs after every life, and copy it to `promoted/`."""
-    _say(f"promoted: {Playground(load_settings().data_dir).promote(name)}")
+    """Grant that a script runs after every life as it is; show it, and copy it to `promoted/`."""
+    path = Playground(load_settings().data_dir).promote(name)
+    _say(f"{path.read_text('utf-8', 'replace')}\npromoted: {path}")
 
 
 def _say(text: str) -> None:

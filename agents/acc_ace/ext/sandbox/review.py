@@ -48,6 +48,6 @@ def _reached(tree: ast.AST) -> Iterator[str]:
                 yield from (each.name for each in names if each.name.split(".")[0] not in MODULES)
             case ast.ImportFrom(module=module) if (module or "").split(".")[0] not in MODULES:
                 yield module or "a package"
-            case ast.Name(id=word) | ast.Attribute(attr=word):
+            case ast.Name(id=word) | ast.Attribute(attr=word) | ast.alias(name=word):
                 if word in _REFUSED or (word.startswith("__") and word != "__name__"):
                     yield word

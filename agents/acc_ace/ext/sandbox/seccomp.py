@@ -9,11 +9,11 @@ from typing import Final
 
 from acc_ace.errors import ConfigError
 
-# The architecture as the kernel names it; then socket, shmget, msgget, semget, mq_open,
-# memfd_create, ptrace, add_key, request_key, keyctl, perf_event_open, bpf, userfaultfd,
-# io_uring_setup, unshare, setns, mount.
-_X86: Final = "c000003e 41 29 68 64 240 319 101 248 249 250 298 321 323 425 272 308 165"
-_ARM: Final = "c00000b7 198 194 186 190 180 279 117 217 218 219 241 280 282 425 97 268 40"
+# The architecture as the kernel names it; then socket, socketpair, shmget, msgget, semget, mq_open,
+# memfd_create, memfd_secret, ptrace, add_key, request_key, keyctl, perf_event_open, bpf,
+# userfaultfd, io_uring_setup, unshare, setns, mount.
+_X86: Final = "c000003e 41 53 29 68 64 240 319 447 101 248 249 250 298 321 323 425 272 308 165"
+_ARM: Final = "c00000b7 198 199 194 186 190 180 279 447 117 217 218 219 241 280 282 425 97 268 40"
 _DENIED: Final = {"x86_64": _X86, "aarch64": _ARM}
 """By the machine, as `platform.machine()` says it."""
 

@@ -87,7 +87,7 @@ def run_survive(
     page = _page(run, ui, LINGER if linger is None else linger, people)
     try:
         with page as port, ExitStack() as left:
-            _end_at_sigterm(left, terminated)
+            end_at_sigterm(left, terminated)
             report = None
             if save_report:
                 report = left.enter_context(create_private_file(save_report, "--save-report"))
@@ -104,7 +104,7 @@ def run_survive(
     return ExitCode.OK
 
 
-def _end_at_sigterm(left: ExitStack, terminated: Event) -> None:
+def end_at_sigterm(left: ExitStack, terminated: Event) -> None:
     """Until the stack is left, SIGTERM sets the event and does what Ctrl-C does.
 
     Also in a process that ignores SIGINT, as one in the background of a script does.
