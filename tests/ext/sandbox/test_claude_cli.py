@@ -6,6 +6,7 @@ import os
 import resource
 import tempfile
 import time
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,8 @@ from acc_ace.errors import (
 )
 from acc_ace.ext.sandbox.claude_cli import ENVIRONMENT, ClaudeCliLlm, process_purse
 from acc_ace.model_settings import ClaudeCliSettings
-from acc_ace.models.prices import load_prices
-from config import GEMINI_MODEL, AgentSettings, Settings
+from config import AgentSettings, Settings
+from schemas.cost import ModelPrice, PriceTable
 from schemas.report import TokenUse
 from tests.e2e.test_cli import CommandLine
 from tests.ext.sandbox.fake_claude import FORKS, OBEYS, fake_claude, noted, result
@@ -288,10 +289,9 @@ async def test_a_paid_try_that_fails_and_the_list_price_of_the_fallback_are_adde
             pass
     summed = TokenUse.model_validate(getattr(raised.value, "spent", {}))
     summed += TokenUse(input=1_000_000, output=1_000_000, calls=1)
-    [priced] = load_prices().priced("run", 1, {"generator": {GEMINI_MODEL: summed}})
-    price = load_prices().price(GEMINI_MODEL)
-    assert price
-    assert priced.nano == 12_300_000 + round(1e9 * (price.input + price.output))
+    table = PriceTable(as_of=date(2026, 1, 31), models={"m": ModelPrice(input=2.0, output=9.0)})
+    [priced] = table.priced("run", 1, {"generator": {"m": summed}})
+    assert priced.nano == 12_300_000 + 11_000_000_000
 
 
 async def test_an_executable_that_is_not_there_is_named_with_its_setting(tmp_path: Path) -> None:
