@@ -27,20 +27,20 @@ class Pin(NamedTuple):
 
 PINS: Final = {
     "closure of plugin, modules": Pin(120, 120),
-    "closure of plugin, lines": Pin(21_146, 24_000),
+    "closure of plugin, lines": Pin(21_156, 24_000),
     "closure of controller, modules": Pin(123, 120),
-    "closure of controller, lines": Pin(22_464, 24_000),
+    "closure of controller, lines": Pin(22_474, 24_000),
     "closure of commit_gate, modules": Pin(21, 25),
     "closure of commit_gate, lines": Pin(4_043, 4_500),
     "closure of survivor, modules": Pin(172, 160),
-    "closure of survivor, lines": Pin(32_054, 31_000),
+    "closure of survivor, lines": Pin(32_066, 31_000),
     "fields of the turn's record": Pin(19, 25),
     "modules that write it": Pin(3, 4),
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(461, 250),
     "deep tests": Pin(57, 60),
-    "code lines": Pin(46_925, 42_500),
-    "code lines of the core": Pin(26_451, 23_500),
+    "code lines": Pin(46_982, 42_500),
+    "code lines of the core": Pin(26_461, 23_500),
     "modules that the plugin loads": Pin(135, 150),
     "class names defined twice": Pin(0, 0),
     "participles as names": Pin(901, 500),
@@ -74,10 +74,10 @@ EXTENSIONS: Final = {
     "openai_compatible": 500,
     "playbook_files": 502,
     "postgres": 1_190,
-    "sandbox": 597,
+    "sandbox": 642,
     "semantic": 962,
     "strategies": 140,
-    "survivor": 3_817,
+    "survivor": 3_819,
 }
 
 LOADED: Final = """
