@@ -6,7 +6,7 @@ Each seed draws other natures, their drift by season, and a ground for each life
 live by the same planner, in ticks of at most six steps; like the loop's, a tick plans once more
 after damage or an approach. The oracle knows the natures of each season. A newcomer knows what it
 felt, and keeps it over its lives by kind and season: the best that a memory can do, with no
-model and no playbook in play. `--ticks` is the most of a newcomer's life, `--steps` of the world.
+model and no playbook in play. `--ticks` is the most of a newcomer's life, `--steps` of the oracle's.
 
 The bounds were fixed before the world was tuned, and are printed first. Exits with 1 when a number
 misses its bound. Needs the extra `survivor`.
@@ -144,6 +144,16 @@ def checks(lives: dict[str, list[int]]) -> list[Check]:
     ]
 
 
+def newcomers(seed: int, lives: int, ticks: int) -> list[int]:
+    """Ticks of so many lives in a row in one world, each of at most `ticks`."""
+    known, mind, lived = Known(), "", list[int]()
+    for number in range(1, lives + 1):
+        layout = 100_003 * seed + number
+        life, mind = survivor_life(seed, layout, Sizes(), known=known, mind=mind, ticks=ticks)
+        lived.append(life.ticks)
+    return lived
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Live all lives and print them. 1 when a condition does not hold."""
     parser = argparse.ArgumentParser(prog="python -m bench.survivor_world")
@@ -156,13 +166,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sizes = Sizes(steps=options.steps)
     lives: dict[str, list[int]] = {name: [] for name in ("first", "last", "oracle", "chance")}
     for seed in range(options.seeds):
-        known, mind, ticks = Known(), "", list[int]()
-        for number in range(1, options.lives + 1):
-            layout = 100_003 * seed + number
-            life, mind = survivor_life(
-                seed, layout, sizes, known=known, mind=mind, ticks=options.ticks
-            )
-            ticks.append(life.ticks)
+        ticks = newcomers(seed, options.lives, options.ticks)
         best, _ = survivor_life(seed, 100_003 * seed + 1, sizes)
         chance = random_life(seed, sizes)
         print(f"{seed:4} lives {ticks}, oracle {best.ticks}, chance {chance.ticks}", flush=True)

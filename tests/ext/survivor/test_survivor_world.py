@@ -5,7 +5,7 @@ import statistics
 import pytest
 
 from acc_ace.ext.survivor.world_rules import Sizes
-from bench.survivor_world import Known, checks, main, random_life, survivor_life
+from bench.survivor_world import BEST, Known, checks, newcomers, random_life, survivor_life
 
 SIZES = Sizes(steps=600)
 
@@ -32,6 +32,18 @@ def test_a_number_beyond_its_bound_is_a_miss(who: str, ticks: int) -> None:
 
 
 @pytest.mark.soak
-def test_the_whole_acceptance_holds() -> None:
-    # Ten times a first life are some 6,000 steps; after the third life little changes.
-    assert main(["--ticks", "210", "--lives", "4", "--steps", "6500"]) == 0
+def test_a_newcomer_lives_by_prudence_and_later_lives_twice_as_long() -> None:
+    lives = [newcomers(seed, lives=3, ticks=250) for seed in range(20)]
+    ticks = {"first": [each[0] for each in lives], "last": [each[-1] for each in lives]}
+    chance = [random_life(seed, Sizes()).ticks for seed in range(20)]
+    found = checks({**ticks, "chance": chance, "oracle": [1_000_000]})
+    assert [check.what for check in found if not check.holds] == []
+
+
+@pytest.mark.soak
+def test_who_knows_all_natures_lives_ten_times_as_long() -> None:
+    # Ten times a first life are some 6,000 steps.
+    first = statistics.median(newcomers(seed, lives=1, ticks=250)[0] for seed in range(20))
+    sizes = Sizes(steps=6_500)
+    best = [survivor_life(seed, 100_003 * seed + 1, sizes)[0].ticks for seed in range(20)]
+    assert statistics.median(best) >= BEST * first
