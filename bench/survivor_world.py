@@ -6,7 +6,8 @@ Each seed draws other natures, their drift by season, and a ground for each life
 live by the same planner, in ticks of at most six steps; like the loop's, a tick plans once more
 after damage or an approach. The oracle knows the natures of each season. A newcomer knows what it
 felt, and keeps it over its lives by kind and season: the best that a memory can do, with no
-model and no playbook in play. `--ticks` is the most of a newcomer's life, `--steps` of the oracle's.
+model and no playbook in play. `--ticks` is the most of a newcomer's life, `--steps` the most
+of the oracle's.
 
 The bounds were fixed before the world was tuned, and are printed first. Exits with 1 when a number
 misses its bound. Needs the extra `survivor`.
