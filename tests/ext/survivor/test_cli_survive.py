@@ -90,7 +90,7 @@ def test_programs_get_json_and_files(acc_ace: CommandLine, tmp_path: Path) -> No
 def test_the_playbook_of_a_run_is_kept_as_files_unless_settings_say_otherwise(
     acc_ace: CommandLine,
 ) -> None:
-    live = ("survive", "--episodes", "2", "--quiet", "--seed")
+    live = ("survive", "--episodes", "1", "--ticks", "20", "--quiet", "--seed")
     assert acc_ace(*live, "5").code == 0
     files = acc_ace.data / "playbook"
     current = json.loads((files / "current" / "survivor+run-5" / "playbook.json").read_bytes())
