@@ -4,6 +4,7 @@ import json
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from pathlib import Path
 
@@ -201,13 +202,15 @@ def test_a_grant_that_is_given_while_a_script_runs_stays(
 
 
 def test_a_sandbox_that_goes_away_is_a_failure_that_names_its_setting_and_ends_no_run(
-    acc_ace: CommandLine, tmp_path: Path
+    acc_ace: CommandLine, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     thinks(acc_ace, tmp_path, {"name": "one.py", "source": "print(1)"})
-    bwrap, claude = tmp_path / "bwrap", tmp_path / "claude"
+    # Run by root, bubblewrap is nobody's, who sees no folder of pytest's.
+    seen_by_all = tempfile.TemporaryDirectory()
+    request.addfinalizer(seen_by_all.cleanup)
+    Path(seen_by_all.name).chmod(0o755)
+    bwrap, claude = Path(seen_by_all.name) / "bwrap", tmp_path / "claude"
     bwrap.symlink_to(shutil.which("bwrap") or "")
-    for path in list(bwrap.parents)[:3]:
-        path.chmod(0o755)
     acc_ace.set("ACC_ACE_PLAYGROUND__COMMAND", str(bwrap))
     claude.write_text(
         f"{claude.read_text('utf-8')}\nimport os\nos.path.lexists({str(bwrap)!r}) and "
