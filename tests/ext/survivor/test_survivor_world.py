@@ -42,8 +42,8 @@ def test_a_newcomer_lives_by_prudence_and_later_lives_twice_as_long() -> None:
 
 @pytest.mark.soak
 def test_who_knows_all_natures_lives_ten_times_as_long() -> None:
-    # Ten times a first life are some 6,000 steps.
+    # Ten times a first life are some 6,000 steps; the bench lives those of twenty worlds.
     first = statistics.median(newcomers(seed, lives=1, ticks=250)[0] for seed in range(20))
     sizes = Sizes(steps=6_500)
-    best = [survivor_life(seed, 100_003 * seed + 1, sizes)[0].ticks for seed in range(20)]
+    best = [survivor_life(seed, 100_003 * seed + 1, sizes)[0].ticks for seed in range(10)]
     assert statistics.median(best) >= BEST * first
