@@ -47,7 +47,7 @@ ATTACKS: Final = {
         "    for number in range(64):\n"
         "        try:\n            open(f'{place}/{number}', 'wb').write(b'x' * 4_000_000)\n"
         "        except OSError: pass\n"
-        "print('KEPT', sum(os.stat('/tmp/' + each).st_size for each in os.listdir('/tmp')))"
+        "print('KEPT', 512 * sum(os.stat('/tmp/' + each).st_blocks for each in os.listdir('/tmp')))"
     ),
     "fill the memory": "x = []\nwhile True: x.append(bytearray(10_000_000))",
     "share memory": (
