@@ -123,7 +123,7 @@ class TokenUse(Value):
     )
     covered: tuple[int, ...] = Field(
         default=(0, 0, 0),
-        exclude_if=lambda counts: not any(counts),
+        exclude_if=(0, 0, 0).__eq__,
         description="Tokens that `billed` covers: `in`, `cached`, and `out` with `thinking`.",
     )
 
