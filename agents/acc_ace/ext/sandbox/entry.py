@@ -34,7 +34,7 @@ class SandboxEntry:
         return False
 
     def commands(self, group: str) -> Sequence[str]:
-        """`playground`."""
+        """`playground` and `workspace`."""
         return ("acc_ace.ext.sandbox.commands",) if group == "" else ()
 
 

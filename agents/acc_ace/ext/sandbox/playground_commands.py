@@ -25,19 +25,23 @@ except ModuleNotFoundError as error:
 app = typer.Typer(rich_markup_mode=None)
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="A script, such as harms.py.")]
-_Seed = Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")]
+Episodes = Annotated[int, typer.Option(min=1, help="Lives to live.")]
+Ticks = Annotated[int, typer.Option(min=1, help="Most ticks of a life.")]
+Model = Annotated[str | None, typer.Option(help="Model of every agent.")]
+Rules = Annotated[
+    list[str] | None, typer.Option("--rule", metavar="TEXT", help="Rule that binds it; repeatable.")
+]
 
 
 @app.command("live")
 def live_(
     *,
-    episodes: Annotated[int, typer.Option(min=1, help="Lives to live.")] = 1,
-    ticks: Annotated[int, typer.Option(min=1, help="Most ticks of a life.")] = 200,
-    seed: _Seed = 0,
-    model: Annotated[str | None, typer.Option(help="Model of every agent.")] = None,
-    rule: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Rule that binds it; repeatable.")
-    ] = None,
+    episodes: Episodes = 1,
+    ticks: Ticks = 200,
+    seed: Seed = 0,
+    model: Model = None,
+    rule: Rules = None,
 ) -> None:
     """Live as `survive` does; after each life a script is proposed and run in the sandbox."""
     rules = (*RULES, *(rule or ()))
@@ -60,7 +64,7 @@ def list_() -> None:
 
 
 @app.command("run")
-def run_(name: _Name, *, seed: _Seed = 0) -> None:
+def run_(name: _Name, *, seed: Seed = 0) -> None:
     """Review a script and run it in the sandbox, on the newest life of a run."""
     _say(asyncio.run(run(name, LoopOptions(seed=seed))).rstrip())
 

@@ -255,8 +255,10 @@ class LiveEpisode:
         if mark in _NOT_MADE:
             return StepRecord(wanted="", status=_NOT_MADE[mark], danger=float(danger))
         name = next(name for name, own in _MARKS.items() if own == mark)
+        self.world.is_relived = True
         thing = self.outlook.things.get((0, 0), "")
         made = self.step({"use": f"use {thing}", "wait": "wait"}.get(name, f"move {name}"))
+        self.world.is_relived = False
         status: StepStatus = "evaded" if evaded else "done"
         return made.model_copy(update={"status": status, "danger": float(danger)})
 

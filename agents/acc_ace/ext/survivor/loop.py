@@ -20,7 +20,7 @@ from acc_ace.core.schemas.artifact import Artifact
 from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import GeneratorOutput, Interaction, Outcome, TurnInput
-from acc_ace.errors import InputError
+from acc_ace.errors import InputError, StoreError
 from acc_ace.ext.survivor.core_thinker import CoreThinker, Moment, log_lines, thinker_settings
 from acc_ace.ext.survivor.episode import LiveEpisode
 from acc_ace.ext.survivor.execution_engine import Acted, ExecutionEngine
@@ -46,6 +46,9 @@ GOAL: Final = "Survive first, then collect, then explore."
 RULES: Final = ("Never move onto lava.",)
 RECALLED: Final = 12
 """Artifacts that a tick recalls; a life's logs are short."""
+
+MOST_FAILURES: Final = 5
+"""Ticks in a row in which the world may fail."""
 
 BOUNDS: Final = {
     "retrieved_artifacts_tokens": 16,
@@ -87,6 +90,8 @@ class LoopOptions:
     """Seconds between ticks; None for none, but for a pause where the command asks live models."""
     keeps_logs: bool = True
     """Whether logs are stored, so that the thinker is shown them."""
+    name: str = "run"
+    """What runs of its sort are called."""
 
     def __post_init__(self) -> None:
         for name in ("episodes", "ticks"):
@@ -98,7 +103,7 @@ class LoopOptions:
     @property
     def run(self) -> str:
         """The name of the run; its user has it too."""
-        return f"run-{self.seed}"
+        return f"{self.name}-{self.seed}"
 
     def key(self, episode: int) -> SessionKey:
         """The session of an episode."""
@@ -191,7 +196,7 @@ class _Life:
         )
         self._thinker = CoreThinker(students.generator, container.settings)
         self._learning = SurpriseLearning(container, self._key, students.roles, survivor.refiner)
-        self._reflection = ""
+        self._reflection, self._failures = "", 0
 
     @property
     def is_over(self) -> bool:
@@ -216,7 +221,10 @@ class _Life:
             self.episode.memory.take(self._container.clock.now())
 
     async def tick(self, port: SettingsPort) -> LoopSnapshot:
-        """Live one tick, and learn from it; a world that failed in it is rebuilt."""
+        """Live one tick, and learn from it; a world that failed in it is rebuilt.
+
+        Raises StoreError where it fails again and again.
+        """
         begun, self._settings = time.process_time(), port.take()
         x_t = TurnInput(text=self.episode.report(), authority=Authority.TOOL)
         await self.controller.run_turns([x_t], self.of)
@@ -228,7 +236,10 @@ class _Life:
         lessons = await self._learning.after_tick(
             snapshot, record.state, record.lessons, first=self.first
         )
-        if acted.flag == "failed":
+        self._failures = self._failures + 1 if acted.flag == "failed" else 0
+        if self._failures == MOST_FAILURES:
+            raise StoreError(f"the world failed {MOST_FAILURES} times: {acted.steps[-1].why}")
+        if self._failures:
             await self.rebuild()
         version = await self._learning.version()
         totals = await self._container.spending.store.of_session(self._key)

@@ -162,6 +162,8 @@ class World(gymnasium.Env[Observation, np.int64]):
         self, rules: WorldRules, sizes: Sizes | None = None, signs: Sequence[str] = SIGNS
     ) -> None:
         self.rules, self.sizes, self.signs = rules, sizes or Sizes(), tuple(signs)
+        self.is_relived = False
+        """Whether a step is one that was made before, in a process that is gone."""
         size = self.sizes
         self._most: tuple[int, ...] = (size.life, size.food, size.water)
         self.action_space = spaces.Discrete(len(ACTIONS))
@@ -198,7 +200,7 @@ class World(gymnasium.Env[Observation, np.int64]):
         self._natures = self.rules.natures_in(self._season)
         self._step += 1
         self._watched = None
-        touch = self._use() if name == "use" else None
+        touch = self.use() if name == "use" else None
         self._tire(name in MOVES and self._move(name))
         hits = self._hurt()
         self._regrow()
@@ -241,7 +243,8 @@ class World(gymnasium.Env[Observation, np.int64]):
         self._at = target
         return True
 
-    def _use(self) -> Touch | None:
+    def use(self) -> Touch | None:
+        """What the step 'use' does; another world may make more of it."""
         thing = self._taken(self._at)
         return thing and Touch(thing.kind, *self._change(*thing[1:]))
 

@@ -111,10 +111,7 @@ class WorldRules(Value):
 
     @classmethod
     def drawn(cls, seed: int) -> Self:
-        """Rules dealt out by a seed; each nature has as many kinds as in every other world.
-
-        One kind that feeds and one that is water are the same in all seasons.
-        """
+        """Rules dealt out by a seed; each nature has as many kinds as in every other world."""
         dealt = [nature for nature, count in _SHARES.items() for _ in range(count)]
         deal = random.Random(seed)  # noqa: S311 (a world, no secret)
         deal.shuffle(dealt)

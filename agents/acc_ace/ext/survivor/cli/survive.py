@@ -3,7 +3,7 @@
 import asyncio
 import json
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, aclosing, closing, nullcontext
 from dataclasses import replace
 from functools import partial
@@ -24,6 +24,7 @@ from acc_ace.cli.output import (
     stdout_console,
 )
 from acc_ace.config import POLICY_MODEL, ROLES, Role, Settings, load_settings
+from acc_ace.container import Container
 from acc_ace.core.schemas.cost import PriceTable
 from acc_ace.core.schemas.report import Money, TokenUse
 from acc_ace.errors import ConfigError, InputError, StoreError
@@ -32,7 +33,7 @@ from acc_ace.ext.survivor.chronicle import story
 from acc_ace.ext.survivor.cli.analyze import analysis_view
 from acc_ace.ext.survivor.cli.turn_view import TurnScreen
 from acc_ace.ext.survivor.core_thinker import thinker_settings
-from acc_ace.ext.survivor.loop import Listener, LoopOptions, Survivor
+from acc_ace.ext.survivor.loop import Listener, LoopOptions, Survivor, WorldOf, world_of
 from acc_ace.ext.survivor.recent_ticks import runs_folder
 from acc_ace.ext.survivor.snapshots import SettingsPort, SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
@@ -61,14 +62,15 @@ _A_TICK: Final[Mapping[Role, TokenUse]] = {
 def run_survive(
     run: LoopOptions,
     *,
-    model: str | None,
-    save_run: Path | None,
-    save_report: Path | None,
-    max_cost: float | None,
-    ui: int | None,
-    linger: float | None,
-    as_json: bool,
-    quiet: bool,
+    model: str | None = None,
+    save_run: Path | None = None,
+    save_report: Path | None = None,
+    max_cost: float | None = None,
+    ui: int | None = None,
+    linger: float | None = None,
+    as_json: bool = False,
+    quiet: bool = False,
+    world_of: WorldOf = world_of,
 ) -> ExitCode:
     """Live the episodes; Ctrl-C, SIGTERM and errors save what there is. `ui` is the cockpit's port.
 
@@ -97,7 +99,8 @@ def run_survive(
             screen = left.enter_context(closing(TurnScreen(people)))
             views: tuple[Listener, ...] = (screen.show, partial(_tell, measures, people))
             takers = [measures.add, saved.take, shown.take, *(() if quiet else views)]
-            asyncio.run(_live(settings, run, max_cost, port=port, takers=takers, people=people))
+            of = partial(Survivor, options=run, port=port, listeners=takers, world_of=world_of)
+            asyncio.run(_live(settings, of, max_cost, people))
     except KeyboardInterrupt:
         people.print("interrupted; the tick that was running is undone", style="yellow")
         return ExitCode.TERMINATED if terminated.is_set() else ExitCode.INTERRUPTED
@@ -140,17 +143,13 @@ def _page(
 
 async def _live(
     settings: Settings,
-    options: LoopOptions,
+    survivor_of: Callable[[Container], Survivor],
     max_cost: float | None,
-    *,
-    port: SettingsPort,
-    takers: list[Listener],
     people: Console,
 ) -> None:
     container, of_life = build_container(settings), dict[int, float]()
     try:
-        survivor = Survivor(container, options, port=port, listeners=takers)
-        async with aclosing(survivor.run()) as ticks:
+        async with aclosing(survivor_of(container).run()) as ticks:
             async for tick in ticks:
                 usd = tick.usd or 0.0
                 # What a life that goes on had cost before is not spent now.
