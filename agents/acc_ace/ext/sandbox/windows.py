@@ -18,41 +18,25 @@ _SECONDS, _BYTES = 10.0, 64 * 1024
 _VARIABLES: Final = ("DISPLAY", "XAUTHORITY", "PATH", "HOME", "LANG")
 """Variables that a tool is given."""
 
-_WINDOW: Final = ("xdotool", "search", "--onlyvisible", "--limit", "1", "--name")
+
+def _words(line: str) -> list[str]:
+    return line.split()
+
+
+_WINDOW: Final = "xdotool search --onlyvisible --limit 1 --name {exactly}"
+# Not `mousemove --sync`, which waits for ever where the pointer is there already.
 _X11: Final = {
-    "list": ("xdotool", "search", "--onlyvisible", "--name", ".", "getwindowname", "%@"),
-    "screenshot": ("xwd", "-silent", "-name", "{title}", "-out", "{rest}"),
-    "click": (
-        *_WINDOW,
-        "{exactly}",
-        "mousemove",
-        "--sync",
-        "--window",
-        "%1",
-        "20",
-        "20",
-        "click",
-        "1",
-    ),
-    "type": (
-        *_WINDOW,
-        "{exactly}",
-        "windowfocus",
-        "--sync",
-        "%1",
-        "type",
-        "--delay",
-        "5",
-        "--",
-        "{rest}",
-    ),
+    "list": _words("xdotool search --onlyvisible --name . getwindowname %@"),
+    "screenshot": _words("xwd -silent -name {title} -out {rest}"),
+    "click": _words(f"{_WINDOW} mousemove --window %1 20 20 click 1"),
+    "type": _words(f"{_WINDOW} windowfocus --sync %1 type --delay 5 -- {{rest}}"),
 }
 
 
-def _osascript(*lines: str) -> tuple[str, ...]:
+def _osascript(*lines: str) -> list[str]:
     told = ('tell application "System Events" to tell process (item 1 of argv)', *lines)
     whole = ("on run argv", *told, "end tell", "end run")
-    return ("osascript", *(word for line in whole for word in ("-e", line)), "{title}", "{rest}")
+    return ["osascript", *(word for line in whole for word in ("-e", line)), "{title}", "{rest}"]
 
 
 _CORNER: Final = "set {x, y} to position of window 1"
