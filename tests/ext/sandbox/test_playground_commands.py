@@ -63,8 +63,8 @@ def test_it_is_off_until_it_is_set_up_and_no_life_is_lived(acc_ace: CommandLine)
 def test_lives_experiments_and_a_grant_without_a_key(acc_ace: CommandLine) -> None:
     lived = acc_ace("playground", "live", "--episodes", "2", "--ticks", "12", "--seed", "0")
     assert lived.code == 0, lived.err
-    assert "life 1: " in lived.out
-    assert "life 2: " in lived.out
+    assert "Life 1: " in lived.err
+    assert "Life 2: " in lived.err
     assert "harms.py: " in lived.out
     assert " harmed " in lived.out
     assert (acc_ace.data / "playground" / "harms.py").read_text("utf-8") == HARMS
@@ -108,7 +108,7 @@ def test_what_a_models_script_found_is_shown_to_the_next_life_as_a_tools_words(
         ({"name": "big.py", "source": "#" * 20_000}, "big.py: refused: "),
         ({"name": "rot.py", "source": "1 / 0"}, "rot.py: exit code 1: "),
         ({"name": "cone.py", "source": "print('\x1b[2Jred')"}, "cone.py: "),
-        ({"purpose": "no script"}, "life 1: 1 ticks"),
+        ({"purpose": "no script"}, "Life 1: learned"),
     ],
 )
 def test_a_bad_proposal_is_reported_and_the_run_goes_on(
@@ -117,8 +117,8 @@ def test_a_bad_proposal_is_reported_and_the_run_goes_on(
     thinks(acc_ace, tmp_path, proposal)
     lived = acc_ace("playground", "live", "--episodes", "2", "--ticks", "1")
     assert lived.code == 0, lived.err
-    assert reported in lived.out
-    assert "life 2: 1 ticks" in lived.out
+    assert reported in lived.out + lived.err
+    assert "Life 2: learned nothing new, lived 1 tick," in lived.err
     assert "\x1b" not in lived.out
     assert not (acc_ace.data / "spy.py").exists()
 
@@ -220,7 +220,7 @@ def test_a_sandbox_that_goes_away_is_a_failure_that_names_its_setting_and_ends_n
     lived = acc_ace("playground", "live", "--episodes", "2", "--ticks", "1")
     assert lived.code == 0, lived.err
     assert "bwrap' cannot be run ([Errno 2] No such file or directory; ACC_ACE_PLAY" in lived.out
-    assert "life 2: 1 ticks" in lived.out
+    assert "Life 2: learned nothing new, lived 1 tick," in lived.err
 
 
 def test_a_script_that_takes_too_long_is_told_the_setting(

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from acc_ace.adk.student_models import StudentModels
+from acc_ace.bootstrap import build_container
+from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.core.schemas.artifact import ArtifactKind
 from acc_ace.core.schemas.base import Authority, ReplyValue, SessionKey
@@ -19,8 +21,11 @@ from acc_ace.errors import InputError, NotFoundError, StoreError
 from acc_ace.ext.sandbox.box import Box
 from acc_ace.ext.sandbox.playground import Playground, ScriptEntry
 from acc_ace.ext.sandbox.review import objection
-from acc_ace.ext.survivor.core_thinker import LOG
+from acc_ace.ext.survivor.core_thinker import LOG, thinker_settings
+from acc_ace.ext.survivor.loop import LoopOptions
 from acc_ace.ext.survivor.memory_manager import meta_note, note_ids
+from acc_ace.ext.survivor.recent_ticks import runs_folder
+from acc_ace.ext.survivor.snapshots import read_snapshots
 from acc_ace.ext.survivor.survival import LoopSnapshot
 from acc_ace.model_settings import POLICY_MODEL
 from acc_ace.turn.rule_service import RuleService
@@ -138,3 +143,24 @@ class Experimenter:
             reply = await structured_call(own, prompt, inputs, parse, repairs=1)
         await self.container.spending.note(key, last.tick, {"trial": {reply.model: reply.use}})
         return reply.value
+
+
+async def run_again(name: str, options: LoopOptions) -> str:
+    """Review a script and run it on the newest life of a saved run; returns what came of it.
+
+    Raises ConfigError where the sandbox is off, NotFoundError, StoreError.
+    """
+    settings = thinker_settings(load_settings())
+    box = Box(settings.playground)
+    await box.require()
+    path = runs_folder(settings.data_dir) / f"{options.run}.jsonl"
+    saved = [*read_snapshots(path, lambda _: None)]
+    life = [tick for tick in saved if tick.episode == saved[-1].episode]
+    key = options.key(life[-1].episode if life else 0)
+    container = build_container(settings)
+    try:
+        return await Experimenter(container, Playground(settings.data_dir), box).run(
+            key, name, life
+        )
+    finally:
+        await container.close()

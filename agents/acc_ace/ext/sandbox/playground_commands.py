@@ -1,23 +1,24 @@
 """`acc-ace playground`: live with experiments; list, run and promote scripts."""
 
 import asyncio
-import sys
-from contextlib import ExitStack
-from threading import Event
-from typing import Annotated
+from functools import partial
+from typing import Annotated, Any
 
 import typer
 
-from acc_ace.cli.output import ExitCode, printable, stdout_console
+from acc_ace.cli.output import printable, stdout_console
 from acc_ace.config import load_settings
+from acc_ace.container import Container
+from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import ConfigError
+from acc_ace.ext.sandbox.box import Box
 from acc_ace.ext.sandbox.playground import Playground
 from acc_ace.hooks import how_to_install
 
 try:
-    from acc_ace.ext.sandbox.lives import live, run
-    from acc_ace.ext.survivor.cli.survive import end_at_sigterm
-    from acc_ace.ext.survivor.loop import RULES, LoopOptions
+    from acc_ace.ext.sandbox.experiments import Experimenter, Life, run_again
+    from acc_ace.ext.survivor.cli.survive import run_survive
+    from acc_ace.ext.survivor.loop import RULES, LoopOptions, Survivor
 except ModuleNotFoundError as error:
     install = how_to_install("survivor")
     raise ConfigError(f"the playground needs {error.name}; {install}") from error
@@ -33,6 +34,9 @@ Rules = Annotated[
     list[str] | None, typer.Option("--rule", metavar="TEXT", help="Rule that binds it; repeatable.")
 ]
 
+MaxCost = Annotated[float | None, typer.Option(min=0, help="US dollars to stop at.")]
+Ui = Annotated[int | None, typer.Option(min=0, help="Serve the cockpit on this port.")]
+
 
 @app.command("live")
 def live_(
@@ -42,13 +46,23 @@ def live_(
     seed: Seed = 0,
     model: Model = None,
     rule: Rules = None,
+    max_cost: MaxCost = None,
+    ui: Ui = None,
 ) -> None:
     """Live as `survive` does; after each life a script is proposed and run in the sandbox."""
-    rules = (*RULES, *(rule or ()))
-    with ExitStack() as left:
-        end_at_sigterm(left, terminated := Event())
-        left.callback(lambda: terminated.is_set() and sys.exit(ExitCode.TERMINATED))
-        asyncio.run(live(LoopOptions(seed=seed, ticks=ticks, rules=rules), episodes, model, _say))
+    settings, rules = load_settings(), (*RULES, *(rule or ()))
+    box, playground = Box(settings.playground), Playground(settings.data_dir)
+    asyncio.run(box.require())
+
+    async def experiment(container: Container, key: SessionKey, life: Life) -> None:
+        texts = await Experimenter(container, playground, box).after(key, life)
+        _say("\n".join(f"  {name}: {text.strip()}" for name, text in texts.items()))
+
+    def of(container: Container, **given: Any) -> Survivor:  # noqa: ANN401 - what the loop is given
+        return Survivor(container, after_life=partial(experiment, container), **given)
+
+    run = LoopOptions(seed, episodes, ticks, rules, tick_delay=0.0)
+    raise typer.Exit(run_survive(run, model=model, max_cost=max_cost, ui=ui, survivor_of=of))
 
 
 @app.command("list")
@@ -66,7 +80,7 @@ def list_() -> None:
 @app.command("run")
 def run_(name: _Name, *, seed: Seed = 0) -> None:
     """Review a script and run it in the sandbox, on the newest life of a run."""
-    _say(asyncio.run(run(name, LoopOptions(seed=seed))).rstrip())
+    _say(asyncio.run(run_again(name, LoopOptions(seed=seed))).rstrip())
 
 
 @app.command()

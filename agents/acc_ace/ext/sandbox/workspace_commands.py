@@ -13,14 +13,14 @@ from acc_ace.cli.output import printable, stdout_console
 from acc_ace.config import load_settings
 from acc_ace.errors import ConfigError
 from acc_ace.ext.sandbox.box import Box
-from acc_ace.ext.sandbox.playground_commands import Episodes, Model, Rules, Seed, Ticks
+from acc_ace.ext.sandbox.playground_commands import Episodes, MaxCost, Model, Rules, Seed, Ticks, Ui
 from acc_ace.ext.sandbox.rights import Grant, Outcome, Right, WorkLog
 from acc_ace.hooks import how_to_install
 
 try:
     from acc_ace.ext.sandbox.workspace import Workspace, rights_of
     from acc_ace.ext.survivor.cli.survive import run_survive
-    from acc_ace.ext.survivor.loop import RULES, LoopOptions
+    from acc_ace.ext.survivor.loop import RULES, LoopOptions, Survivor
 except ModuleNotFoundError as error:
     install = how_to_install("survivor")
     raise ConfigError(f"the workspace needs {error.name}; {install}") from error
@@ -49,8 +49,8 @@ def live(
     seed: Seed = 0,
     model: Model = None,
     rule: Rules = None,
-    max_cost: Annotated[float | None, typer.Option(min=0, help="US dollars to stop at.")] = None,
-    ui: Annotated[int | None, typer.Option(min=0, help="Serve the cockpit on this port.")] = None,
+    max_cost: MaxCost = None,
+    ui: Ui = None,
 ) -> None:
     """Live as `survive` does, in a world whose things are acts in the folder."""
     options = load_settings().playground
@@ -60,9 +60,9 @@ def live(
         asyncio.run(box.require())
     withheld = [kind for kind, right in rights_of(seed).items() if not lent.covers(right)]
     rules = (*RULES, *(f"Never use a {kind}." for kind in sorted(withheld)), *(rule or ()))
-    run = LoopOptions(seed, episodes, ticks, rules, name="work")
-    world_of = partial(Workspace, log=log, box=box)
-    raise typer.Exit(run_survive(run, model=model, max_cost=max_cost, ui=ui, world_of=world_of))
+    run = LoopOptions(seed, episodes, ticks, rules, tick_delay=0.0, name="work")
+    of = partial(Survivor, world_of=partial(Workspace, log=log, box=box))
+    raise typer.Exit(run_survive(run, model=model, max_cost=max_cost, ui=ui, survivor_of=of))
 
 
 @app.command("log")

@@ -7,7 +7,7 @@ before it: the next run of the seed lives the committed steps again and goes on.
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
@@ -66,6 +66,9 @@ _PAGE: Final = 500
 _BRIEF: Final = 5
 """Entries of logs in a snapshot whose detail is brief."""
 
+AfterLife = Callable[[SessionKey, Sequence[LoopSnapshot]], Awaitable[object]]
+"""Told of each life that is over: its session, and the ticks that this process has lived of it."""
+
 WorldOf = Callable[[int], World]
 """Makes the world of a seed."""
 
@@ -122,6 +125,7 @@ class Survivor:
         port: SettingsPort | None = None,
         listeners: Sequence[Listener] = (),
         world_of: WorldOf = world_of,
+        after_life: AfterLife | None = None,
     ) -> None:
         settings = thinker_settings(container.settings)
         own = settings.limits
@@ -133,6 +137,7 @@ class Survivor:
         self.container = replace(container, settings=settings)
         self.options, self.models, self.world_of = options, models, world_of
         self._port, self._listeners = port or SettingsPort(), tuple(listeners)
+        self._after_life = after_life
         self.refiner = PlaybookRefiner(
             container.playbooks,
             interval=settings.refine_interval,
@@ -148,16 +153,20 @@ class Survivor:
         """
         async with StudentModels(self.container, models=self.models, answers=Plan) as students:
             for _ in range(self.options.episodes):
-                life = await self._begin(students)
+                life, ticks = await self._begin(students), list[LoopSnapshot]()
                 try:
                     while not life.is_over:
                         await self._port.wait_while_paused()
                         snapshot = await life.tick(self._port)
                         for listener in self._listeners:
                             listener(snapshot)
+                        if self._after_life:
+                            ticks.append(snapshot)
                         yield snapshot
                         await asyncio.sleep(self.options.tick_delay or 0.0)
                     await life.close()
+                    if self._after_life and ticks:
+                        await self._after_life(life.key, ticks)
                 finally:
                     await life.controller.close_models()
 
@@ -186,16 +195,16 @@ class _Life:
         """`notes` are the meta notes of earlier episodes."""
         container, self._options = survivor.container, survivor.options
         self._container, self._number, self._notes = container, number, notes
-        self._key, self._world_of = self._options.key(number), survivor.world_of
+        self.key, self._world_of = self._options.key(number), survivor.world_of
         self.controller = AccController(
             container,
-            session=self._key.session,
-            user=self._key.user,
+            session=self.key.session,
+            user=self.key.user,
             app=APP,
             models=survivor.models,
         )
         self._thinker = CoreThinker(students.generator, container.settings)
-        self._learning = SurpriseLearning(container, self._key, students.roles, survivor.refiner)
+        self._learning = SurpriseLearning(container, self.key, students.roles, survivor.refiner)
         self._reflection, self._failures = "", 0
 
     @property
@@ -209,9 +218,9 @@ class _Life:
         Raises InputError where they do not fit it, StoreError, and what the world raises.
         """
         seed, number = self._options.seed, self._number
-        world, mind = self._world_of(seed), await left_mind(self._container, self._key)
-        self.episode = LiveEpisode(self._key, world, layout=100_003 * seed + number, mind=mind)
-        committed = await _committed(self._container, self._key)
+        world, mind = self._world_of(seed), await left_mind(self._container, self.key)
+        self.episode = LiveEpisode(self.key, world, layout=100_003 * seed + number, mind=mind)
+        committed = await _committed(self._container, self.key)
         texts = [turn.decision.final_answer for turn in committed if turn.decision]
         lived = self.episode.replay(texts)
         self._learning.restart(tick.records for tick in lived)
@@ -242,7 +251,7 @@ class _Life:
         if self._failures:
             await self.rebuild()
         version = await self._learning.version()
-        totals = await self._container.spending.store.of_session(self._key)
+        totals = await self._container.spending.store.of_session(self.key)
         spent = {"usd": totals.spent.usd, "seconds": time.process_time() - begun}
         return self._with_lessons(snapshot, lessons, version).model_copy(update=spent)
 
@@ -287,10 +296,10 @@ class _Life:
         Raises StoreError.
         """
         container, now = self._container, self._container.clock.now()
-        note = meta_note(self._key, self._number, _summary(self.episode), now)
-        mind = mind_of_life(self._key, self.episode.mind, now)
+        note = meta_note(self.key, self._number, _summary(self.episode), now)
+        mind = mind_of_life(self.key, self.episode.mind, now)
         await container.artifacts.add([note, mind])
-        await _retire(container, self._key)
+        await _retire(container, self.key)
 
     def of(self, record: TurnRecord) -> Self:
         """The decision of a turn that begins: it leaves what was lived in the turn's record."""

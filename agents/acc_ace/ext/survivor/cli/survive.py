@@ -33,7 +33,7 @@ from acc_ace.ext.survivor.chronicle import story
 from acc_ace.ext.survivor.cli.analyze import analysis_view
 from acc_ace.ext.survivor.cli.turn_view import TurnScreen
 from acc_ace.ext.survivor.core_thinker import thinker_settings
-from acc_ace.ext.survivor.loop import Listener, LoopOptions, Survivor, WorldOf, world_of
+from acc_ace.ext.survivor.loop import Listener, LoopOptions, Survivor
 from acc_ace.ext.survivor.recent_ticks import runs_folder
 from acc_ace.ext.survivor.snapshots import SettingsPort, SnapshotWriter
 from acc_ace.ext.survivor.survival import LoopSnapshot
@@ -70,7 +70,7 @@ def run_survive(
     linger: float | None = None,
     as_json: bool = False,
     quiet: bool = False,
-    world_of: WorldOf = world_of,
+    survivor_of: Callable[..., Survivor] = Survivor,
 ) -> ExitCode:
     """Live the episodes; Ctrl-C, SIGTERM and errors save what there is. `ui` is the cockpit's port.
 
@@ -89,7 +89,7 @@ def run_survive(
     page = _page(run, ui, LINGER if linger is None else linger, people)
     try:
         with page as port, ExitStack() as left:
-            end_at_sigterm(left, terminated)
+            _end_at_sigterm(left, terminated)
             report = None
             if save_report:
                 report = left.enter_context(create_private_file(save_report, "--save-report"))
@@ -99,7 +99,7 @@ def run_survive(
             screen = left.enter_context(closing(TurnScreen(people)))
             views: tuple[Listener, ...] = (screen.show, partial(_tell, measures, people))
             takers = [measures.add, saved.take, shown.take, *(() if quiet else views)]
-            of = partial(Survivor, options=run, port=port, listeners=takers, world_of=world_of)
+            of = partial(survivor_of, options=run, port=port, listeners=takers)
             asyncio.run(_live(settings, of, max_cost, people))
     except KeyboardInterrupt:
         people.print("interrupted; the tick that was running is undone", style="yellow")
@@ -107,7 +107,7 @@ def run_survive(
     return ExitCode.OK
 
 
-def end_at_sigterm(left: ExitStack, terminated: Event) -> None:
+def _end_at_sigterm(left: ExitStack, terminated: Event) -> None:
     """Until the stack is left, SIGTERM sets the event and does what Ctrl-C does.
 
     Also in a process that ignores SIGINT, as one in the background of a script does.
