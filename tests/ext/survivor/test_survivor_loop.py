@@ -28,6 +28,7 @@ from bench.survivor_lives import run_episodes
 from config import Settings
 from schemas.artifact import RecallQuery
 from schemas.base import PlaybookScope
+from schemas.limits import Limits
 from tests.fakes.default_replies import prompt_text, read_tagged
 from tests.fakes.scripted_llm import ScriptedLlm
 
@@ -314,6 +315,19 @@ async def test_a_silent_thinker_is_replaced_by_the_fallback_plan(tmp_path: Path)
     snapshots = await lived(container, LoopOptions(seed=4, ticks=5), models={"generator": model})
     assert all(any("503" in text for text in each.warnings) for each in snapshots)
     assert all(any(step.done for step in each.steps) for each in snapshots)
+    await container.close()
+
+
+async def test_a_model_that_may_not_be_asked_for_a_while_does_not_miss_the_life(
+    tmp_path: Path,
+) -> None:
+    nobody = {"model": "openai/small", "retries": 0}
+    limits = Limits(breaker_failures=1, breaker_pause_s=1.0)
+    more = {"openai_base_url": "http://127.0.0.1:9/v1", "openai_api_key": "x"}
+    container = build_container(settings(tmp_path, generator=nobody, limits=limits, **more))
+    ticks = await lived(container, LoopOptions(seed=4, ticks=6))
+    unasked = [any("is not asked before" in text for text in each.warnings) for each in ticks]
+    assert unasked == [False, True] * 3
     await container.close()
 
 

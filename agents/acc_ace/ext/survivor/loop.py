@@ -151,6 +151,7 @@ class Survivor:
         error does, with the ticks so far committed. Raises ConfigError, InputError,
         SpendingCeilingError, ConstraintBudgetError, ConflictError or StoreError.
         """
+        limits = self.container.settings.limits
         async with StudentModels(self.container, models=self.models, answers=Plan) as students:
             for _ in range(self.options.episodes):
                 life, ticks = await self._begin(students), list[LoopSnapshot]()
@@ -163,7 +164,9 @@ class Survivor:
                         if self._after_life:
                             ticks.append(snapshot)
                         yield snapshot
-                        await asyncio.sleep(self.options.tick_delay or 0.0)
+                        # A model that is not asked for a while would miss the rest of the life.
+                        pause = limits.breaker_pause_s * life.is_unasked
+                        await asyncio.sleep(max(self.options.tick_delay or 0.0, pause))
                     await life.close()
                     if self._after_life and ticks:
                         await self._after_life(life.key, ticks)
@@ -188,6 +191,8 @@ class _Life:
     """An episode and its session, whose turns it decides: think, act, and note what was lived."""
 
     episode: LiveEpisode
+    is_unasked = False
+    """Whether the last plan was the planner's, as the thinker's model may not be asked."""
 
     def __init__(
         self, survivor: Survivor, number: int, students: Students, notes: Sequence[Artifact]
@@ -238,6 +243,7 @@ class _Life:
         x_t = TurnInput(text=self.episode.report(), authority=Authority.TOOL)
         await self.controller.run_turns([x_t], self.of)
         record, acted = self.record, self.acted
+        self.is_unasked = not record.observer.stages["generator"].tokens.calls
         if acted.flag == "failed":
             record.observer.warn(f"the world failed: {acted.steps[-1].why}")
         self._reflection = acted.plan.reflection
