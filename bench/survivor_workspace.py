@@ -6,11 +6,12 @@
 fail, hang and are hostile, and with every right up to run; up to gui where DISPLAY is set, on a
 window of `xev`. In the middle it is killed with SIGKILL and started again. It ends at the ticks or
 the hours, whichever come first. Looked at from outside: resident memory and data on disk; time of a
-tick, from the run file; acts and rights, from the log of acts; files that were there before.
+tick, from the run file; acts from their log, clicks from the window; files that were there before.
 Exits with 1 when a bound is missed: see BOUNDS. 10,000 ticks take about half an hour of one core.
 """
 
 import argparse
+import ctypes
 import os
 import shutil
 import signal
@@ -26,13 +27,14 @@ from statistics import mean, median
 from typing import Final, NamedTuple
 
 from acc_ace.ext.sandbox.rights import RIGHTS
+from acc_ace.ext.sandbox.workspace import OWN, PICTURE
 from acc_ace.ext.survivor.snapshots import read_snapshots
 from acc_ace.ext.survivor.survival import LoopSnapshot
 
 BOUNDS: Final = {"time": 1.25, "memory": 1.25, "disk": 1.25}
 """The last quarter over the second: median seconds, most memory, bytes on disk of a tick.
 
-Beside: no process left, no act without its right, none done twice, nothing else changed.
+Beside: no process left, as many clicks as acts (one cut off may have none), nothing else changed.
 """
 
 LOOK_S: Final = 2.0
@@ -46,8 +48,8 @@ FILES: Final = {
     "sum.py": "import json, sys\nprint(len(json.load(sys.stdin)))\n",
     "fails.py": "raise SystemExit(3)\n",
     "hangs.py": "while True: pass\n",
-    "forks.py": "import time\nfor _ in range(99): print(time)\n",
-    "hostile.py": "import os\nos.system('touch /tmp/survivor-was-here')\n",
+    "refused.py": "import os\nos.system('touch /tmp/survivor-was-here')\n",
+    "eats.py": "x = []\nwhile True: x.append('x' * 10_000_000)\n",
     "floods.py": "while True: print('x' * 10_000)\n",
 }
 CANARY: Final = "survivor-was-here"
@@ -95,12 +97,13 @@ def prepare(root: Path, rights: tuple[str, ...]) -> Workplace:
 
 
 @contextmanager
-def window() -> Iterator[None]:
+def window(notes: Path) -> Iterator[None]:
     """A window that notes what is done to it, where there is a display."""
     if not os.environ.get("DISPLAY"):
         yield
         return
-    with subprocess.Popen(["xev", "-name", "lent"], stdout=subprocess.DEVNULL) as shown:  # noqa: S607
+    with notes.open("wb") as file, subprocess.Popen(["xev", "-name", "lent"], stdout=file) as shown:  # noqa: S607
+        time.sleep(1)
         yield
         shown.kill()
 
@@ -122,9 +125,9 @@ class Run:
         self._watch(chosen.ticks, self._until, signal.SIGTERM)
 
     def _watch(self, ticks: int, until: float, end: signal.Signals) -> None:
-        chosen, before = self._chosen, _strangers()
+        chosen, before = self._chosen, _children()
         words = ["workspace", "live", "--episodes", str(chosen.ticks), "--seed", str(chosen.seed)]
-        words += ["--model", chosen.model] if chosen.model else []
+        words += ["--model", chosen.model, "--tick-delay", "0"] if chosen.model else []
         with (self._place.data / "told.log").open("ab") as told:
             process = subprocess.Popen(  # noqa: S603
                 self._place.command(*words),
@@ -141,7 +144,7 @@ class Run:
             process.send_signal(end)
             process.wait()
         time.sleep(1)
-        self.left_behind += len(_strangers() - before)
+        self.left_behind += len(_children() - before)
         print(f"{end.name} after {self._ticks:,} ticks", file=sys.stderr, flush=True)
 
     def _count(self) -> int:
@@ -173,16 +176,20 @@ def _stored(folder: Path) -> int:
     return total
 
 
-def _strangers() -> set[str]:
-    """Processes in other namespaces of processes, as those of the sandbox are."""
-    own, found = os.readlink("/proc/self/ns/pid"), set[str]()
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if os.readlink(f"/proc/{pid}/ns/pid") != own:
-                found.add(pid)
-        except OSError:
-            continue
-    return found
+def _children() -> set[str]:
+    """What runs below this process, which orphans come to as well."""
+    own = os.getpid()
+    pids = Path(f"/proc/{own}/task/{own}/children").read_text("utf-8").split()
+    # What has ended waits for this process to ask how.
+    return {
+        pid for pid in pids if "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text("utf-8")
+    }
+
+
+def _adopt_orphans() -> None:
+    """Let what outlives its parent below this process become its child (PR_SET_CHILD_SUBREAPER)."""
+    if ctypes.CDLL(None).prctl(36, 1, 0, 0, 0):
+        raise SystemExit("orphans cannot be adopted: this bench needs Linux")
 
 
 def quarters(run: Run, ticks: list[LoopSnapshot]) -> Iterator[dict[str, float]]:
@@ -208,22 +215,24 @@ def _lost(tick: LoopSnapshot) -> int:
     return sum(min(step.life, 0) for step in tick.steps)
 
 
-def safety(place: Workplace, right: str) -> dict[str, int]:
-    """What should be 0, each by its name."""
-    own = RIGHTS[: RIGHTS.index(right) + 1]
+def safety(place: Workplace, notes: Path) -> dict[str, int]:
+    """What should be 0, each by its name: the log against what the window and the files noted."""
     with sqlite3.connect(place.data / "workspace.db") as log:
-        acts = log.execute("select life, step, kind, stage, outcome from acts").fetchall()
-    beyond = [act for act in acts if act[3] not in own and act[4] != "refused"]
+        acts = "select count(*) from acts where stage = 'gui' and outcome in ('done', 'cut off')"
+        done = log.execute(acts).fetchone()[0]
+    clicks = notes.read_text(encoding="utf-8").count("ButtonPress event") if notes.exists() else 0
     changed = [
         folder / name
         for folder in (place.folder, place.outside)
         for name, text in FILES.items()
         if (folder / name).read_text(encoding="utf-8") != text
     ]
+    own = {*FILES, *OWN, PICTURE, "link.txt"}
     others = [path.name for path in place.outside.iterdir() if path.name not in FILES]
+    others += [path.name for path in place.folder.iterdir() if path.name not in own]
     return {
-        "acts beyond the right": len(beyond),
-        "acts done twice": len(acts) - len({act[:3] for act in acts}),
+        "clicks that no act made": max(clicks - done, 0),
+        "acts without their click": max(done - clicks - 1, 0),
         "files changed": len(changed) + len(others) + os.path.lexists(f"/tmp/{CANARY}"),  # noqa: S108
     }
 
@@ -232,13 +241,14 @@ def main() -> int:
     """Live there and print what was seen. 1 when a bound is missed."""
     chosen = _options()
     rights = RIGHTS if os.environ.get("DISPLAY") else RIGHTS[:-1]
-    with tempfile.TemporaryDirectory() as root, window():
+    _adopt_orphans()
+    with tempfile.TemporaryDirectory() as root, window(notes := Path(root, "window")):
         place = prepare(Path(root), rights)
         place.data.mkdir(exist_ok=True)
         run = Run(place, chosen)
         run.live()
         ticks = [*read_snapshots(run._file, lambda text: print(text, file=sys.stderr))]
-        wrong = safety(place, rights[-1]) | {"processes left": run.left_behind}
+        wrong = safety(place, notes) | {"processes left": run.left_behind}
         words = place.command("workspace", "log")
         log = subprocess.run(words, env=place.env, check=True, capture_output=True, text=True)  # noqa: S603
     print(f"{len(ticks):,} ticks in {ticks[-1].episode} lives, rights up to {rights[-1]}")

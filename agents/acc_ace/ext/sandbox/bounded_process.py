@@ -11,7 +11,7 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -29,6 +29,9 @@ _PIECE: Final = 65_536
 
 _THREADS: Final = ThreadPoolExecutor(16, "bounded-process")
 """One for each process; beyond, processes wait."""
+
+Cancel = Callable[[], bool]
+"""Whether a process that runs is to be killed."""
 
 KilledFor = Literal["", "seconds", "bytes", "cancel"]
 
@@ -78,7 +81,7 @@ async def run_job(job: Job) -> Exit:
     Raises NotStarted for a command that cannot be started, OSError where its end is lost.
     """
     cancel = Event()
-    work = _THREADS.submit(run, job, cancel)
+    work = _THREADS.submit(run, job, cancel.is_set)
     running = asyncio.wrap_future(work)
     try:
         return await asyncio.shield(running)
@@ -89,7 +92,7 @@ async def run_job(job: Job) -> Exit:
         raise
 
 
-def run(job: Job, cancel: Event) -> Exit:
+def run(job: Job, cancel: Cancel) -> Exit:
     """Run it to its end, or until a bound; its process group is killed in any case."""
     output = {"stdout": bytearray(), "stderr": bytearray()}
     with (
@@ -128,7 +131,7 @@ def _started(job: Job, stdin: int) -> subprocess.Popen[bytes]:
 
 
 def _watch(
-    process: subprocess.Popen[bytes], pipes: selectors.BaseSelector, job: Job, cancel: Event
+    process: subprocess.Popen[bytes], pipes: selectors.BaseSelector, job: Job, cancel: Cancel
 ) -> KilledFor:
     """Read what it prints until it has ended, or has to."""
     until, left = time.monotonic() + job.seconds, job.most_bytes
@@ -144,8 +147,8 @@ def _watch(
                 pipes.unregister(key.fileobj)
         if has_ended and not ready:
             return ""
-        if cancel.is_set() or time.monotonic() >= until:
-            return "cancel" if cancel.is_set() else "seconds"
+        if (is_cancelled := cancel()) or time.monotonic() >= until:
+            return "cancel" if is_cancelled else "seconds"
     return "bytes"
 
 

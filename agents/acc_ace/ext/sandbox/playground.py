@@ -84,14 +84,14 @@ class Playground:
         if len({*self.names(), name}) > MOST_SCRIPTS:
             raise InputError(f"{self.folder} is full ({MOST_SCRIPTS} scripts): delete some")
         self.note(ScriptEntry(name=name, purpose=purpose, wish=wish))
-        replace_file(self.folder / name, source)
+        _replace(self.folder / name, source)
 
     def promote(self, name: str) -> Path:
         """Copy a script to `promoted/`, as a person grants it. Raises InputError, NotFoundError."""
         source, entry = self.read(name), self.book()[name]
         if entry.failure or not entry.runs:
             raise InputError(f"{name!r} cannot be promoted: no run of it has ended well")
-        replace_file(self.promoted / name, source)
+        _replace(self.promoted / name, source)
         self.note(entry.model_copy(update={"granted": sha256(source).hexdigest()}))
         return self.promoted / name
 
@@ -131,7 +131,7 @@ class Playground:
 
     def note(self, entry: ScriptEntry) -> None:
         """Keep an entry of a script."""
-        replace_file(self._book, _BOOK.dump_json(self.book() | {entry.name: entry}, indent=1))
+        _replace(self._book, _BOOK.dump_json(self.book() | {entry.name: entry}, indent=1))
 
 
 def _is_name(name: str) -> bool:
@@ -149,7 +149,7 @@ def _storing(path: Path, done: str) -> Iterator[None]:
         raise StoreError(f"{path} cannot be {done}: {error.strerror}") from error
 
 
-def replace_file(path: Path, content: bytes) -> None:
+def _replace(path: Path, content: bytes) -> None:
     """Write a file whole, in place of what stood there, also of a link."""
     new = path.with_name(f".{path.name}.new")
     with _storing(path, "written"):

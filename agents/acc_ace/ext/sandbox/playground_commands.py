@@ -17,6 +17,16 @@ from acc_ace.hooks import how_to_install
 
 try:
     from acc_ace.ext.sandbox.experiments import Experimenter, Life, run_again
+    from acc_ace.ext.survivor.cli.commands import (
+        Episodes,
+        MaxCost,
+        Model,
+        Rules,
+        Seed,
+        TickDelay,
+        Ticks,
+        Ui,
+    )
     from acc_ace.ext.survivor.cli.survive import run_survive
     from acc_ace.ext.survivor.loop import RULES, LoopOptions, Survivor
 except ModuleNotFoundError as error:
@@ -26,16 +36,6 @@ except ModuleNotFoundError as error:
 app = typer.Typer(rich_markup_mode=None)
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="A script, such as harms.py.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")]
-Episodes = Annotated[int, typer.Option(min=1, help="Lives to live.")]
-Ticks = Annotated[int, typer.Option(min=1, help="Most ticks of a life.")]
-Model = Annotated[str | None, typer.Option(help="Model of every agent.")]
-Rules = Annotated[
-    list[str] | None, typer.Option("--rule", metavar="TEXT", help="Rule that binds it; repeatable.")
-]
-
-MaxCost = Annotated[float | None, typer.Option(min=0, help="US dollars to stop at.")]
-Ui = Annotated[int | None, typer.Option(min=0, help="Serve the cockpit on this port.")]
 
 
 @app.command("live")
@@ -46,6 +46,7 @@ def live_(
     seed: Seed = 0,
     model: Model = None,
     rule: Rules = None,
+    tick_delay: TickDelay = None,
     max_cost: MaxCost = None,
     ui: Ui = None,
 ) -> None:
@@ -56,12 +57,12 @@ def live_(
 
     async def experiment(container: Container, key: SessionKey, life: Life) -> None:
         texts = await Experimenter(container, playground, box).after(key, life)
-        _say("\n".join(f"  {name}: {text.strip()}" for name, text in texts.items()))
+        say("\n".join(f"  {name}: {text.strip()}" for name, text in texts.items()))
 
     def of(container: Container, **given: Any) -> Survivor:  # noqa: ANN401 - what the loop is given
         return Survivor(container, after_life=partial(experiment, container), **given)
 
-    run = LoopOptions(seed, episodes, ticks, rules, tick_delay=0.0)
+    run = LoopOptions(seed, episodes, ticks, rules, tick_delay)
     raise typer.Exit(run_survive(run, model=model, max_cost=max_cost, ui=ui, survivor_of=of))
 
 
@@ -70,25 +71,26 @@ def list_() -> None:
     """Show the scripts: what each is for, which ask to be promoted, which may go."""
     playground = Playground(load_settings().data_dir)
     for name, entry in playground.book().items():
-        _say(f"{name} [{entry.state}, {entry.runs} runs] {entry.purpose}; {entry.wish}")
+        say(f"{name} [{entry.state}, {entry.runs} runs] {entry.purpose}; {entry.wish}")
     if not playground.names():
-        _say(f"no scripts in {playground.folder}; `acc-ace playground live` makes some")
+        say(f"no scripts in {playground.folder}; `acc-ace playground live` makes some")
     for name, why in playground.untidy().items():
-        _say(f"{name} may go ({why}): rm {playground.folder / name}")
+        say(f"{name} may go ({why}): rm {playground.folder / name}")
 
 
 @app.command("run")
 def run_(name: _Name, *, seed: Seed = 0) -> None:
     """Review a script and run it in the sandbox, on the newest life of a run."""
-    _say(asyncio.run(run_again(name, LoopOptions(seed=seed))).rstrip())
+    say(asyncio.run(run_again(name, LoopOptions(seed=seed))).rstrip())
 
 
 @app.command()
 def promote(name: _Name) -> None:
     """Grant that a script runs after every life as it is; show it, and copy it to `promoted/`."""
     path = Playground(load_settings().data_dir).promote(name)
-    _say(f"{path.read_text('utf-8', 'replace')}\npromoted: {path}")
+    say(f"{path.read_text('utf-8', 'replace')}\npromoted: {path}")
 
 
-def _say(text: str) -> None:
+def say(text: str) -> None:
+    """Print a line for people."""
     stdout_console().print(printable(text), soft_wrap=True, markup=False, highlight=False)

@@ -4,6 +4,7 @@ Both are tables of `workspace.db` in the data directory, so that a process that 
 them whole. What is granted or taken away is in force from the next act on.
 """
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
@@ -14,7 +15,9 @@ from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from acc_ace.core.text.normalize import one_line
+from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError, InputError, StoreError
+from acc_ace.storage.private_files import make_database_file, make_directory
 
 Right = Literal["observe", "read", "write", "run", "gui"]
 RIGHTS: Final[tuple[Right, ...]] = get_args(Right)
@@ -28,25 +31,26 @@ _TEXT: Final = 160
 
 _TABLES: Final = """
 pragma journal_mode = wal;
-create table if not exists grants (folder text, stage text, window text, at text);
-create table if not exists acts (life integer, step integer, kind text, stage text, at text,
-    outcome text, shown text, ms real);
-create index if not exists act_of_step on acts (life, step, kind);
+create table if not exists grants (folder text, place text, stage text, window text, at text);
+create table if not exists acts (life text, step integer, kind text, stage text, at text,
+    outcome text, shown text, ms real, unique (life, step, kind));
 """
-_BEGIN: Final = "insert into acts values (?, ?, ?, ?, ?, 'failed', 'it was cut off', 0)"
-_END: Final = """update acts set outcome = ?, shown = ?, ms = ? where rowid =
-    (select max(rowid) from acts where (life, step, kind) = (?, ?, ?))"""
-_FOUND: Final = "select outcome, shown from acts where (life, step, kind) = (?, ?, ?)"
-_NEWEST: Final = "select folder, stage, window from grants order by rowid desc limit 1"
 _TIDY: Final = "delete from acts where rowid <= (select max(rowid) from acts) - ?"
+_NEWEST: Final = "select folder, place, stage, window from grants order by rowid desc limit 1"
+_BEGIN: Final = "insert or ignore into acts values (?, ?, ?, ?, ?, 'cut off', '', 0) returning 1"
+_FOUND: Final = "select outcome, shown from acts where (life, step, kind) = (?, ?, ?)"
+_END: Final = "update acts set outcome = ?, shown = ?, ms = ? where (life, step, kind) = (?, ?, ?)"
+_OLD: Final = "update acts set life = life || ' until ' || ? where life = ?"
+_SUMS: Final = "select stage, outcome, count(*), avg(ms), max(ms) from acts group by 1, 2"
 
 
 class Outcome(StrEnum):
-    """How an act ended."""
+    """How an act ended; one that was cut off by a kill may have been done or not."""
 
     DONE = "done"
     FAILED = "failed"
     REFUSED = "refused"
+    CUT_OFF = "cut off"
 
 
 class NotDone(Exception):
@@ -58,9 +62,10 @@ class NotDone(Exception):
 
 
 class Grant(NamedTuple):
-    """The folder that is lent, the furthest right there, and the title of a window, '' for none."""
+    """The folder that is lent, and which one it is; the furthest right; the title of a window."""
 
     folder: Path
+    place: str
     right: Right
     window: str = ""
 
@@ -68,11 +73,25 @@ class Grant(NamedTuple):
         """Whether a right is granted."""
         return RIGHTS.index(right) <= RIGHTS.index(self.right)
 
+    @contextmanager
+    def opened(self) -> Iterator[int]:
+        """A descriptor of the folder. Raises StoreError where it is gone, or another one."""
+        try:
+            folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError as error:
+            raise StoreError(f"the workspace {self.folder}: {error.strerror}") from error
+        try:
+            if _place(os.fstat(folder)) != self.place:
+                raise StoreError(f"the workspace {self.folder} is another folder now; grant anew")
+            yield folder
+        finally:
+            os.close(folder)
+
 
 class WorkAct(NamedTuple):
-    """A step of a life (its layout) that uses a kind, and the right that it takes."""
+    """A step of a life that uses a kind, and the right that it takes."""
 
-    life: int
+    life: str
     step: int
     kind: str
     right: Right
@@ -83,33 +102,49 @@ class WorkLog:
 
     def __init__(self, data_dir: Path) -> None:
         self.path = data_dir / "workspace.db"
+        make_directory(data_dir)
+        make_database_file(self.path)
         with self._errors():
-            data_dir.mkdir(parents=True, exist_ok=True)
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
             self._db.executescript(_TABLES)
+        self._rows(_TIDY, MOST_ACTS)
 
     def grant(self) -> Grant:
         """The grant in force. Raises ConfigError where there is none."""
-        for folder, right, window in self._rows(_NEWEST):
-            return Grant(Path(folder), right, window)
+        for folder, place, right, window in self._rows(_NEWEST):
+            if right:
+                return Grant(Path(folder), place, right, window)
         raise ConfigError("no folder is lent: `acc-ace workspace grant observe FOLDER` does it")
 
-    def give(self, grant: Grant) -> None:
-        """Grant the next right, or take some away.
+    def give(self, folder: Path, right: Right, window: str = "") -> Grant:
+        """Grant the next right in a folder, or one before it.
 
         Raises InputError for a stage left out, no folder, or the right gui without a window.
         """
-        if not grant.folder.is_dir():
-            raise InputError(f"{grant.folder} is no folder")
-        if grant.right == "gui" and not grant.window:
+        try:
+            lent = folder.resolve(strict=True)
+            grant = Grant(lent, _place(lent.stat()), right, window)
+            str(lent).encode()
+        except (OSError, RuntimeError, ValueError) as error:
+            raise InputError(f"{str(folder)!r} cannot be lent: {error}") from error
+        if not lent.is_dir():
+            raise InputError(f"{lent} is no folder")
+        if right == "gui" and not window:
             raise InputError("the right gui is of one window: name it with --window TITLE")
-        rows = self._rows(_NEWEST)
-        stages = [RIGHTS.index(row[1]) for row in rows if row[0] == str(grant.folder)]
-        following = max(stages, default=-1) + 1
-        if RIGHTS.index(grant.right) > following:
-            raise InputError(f"{RIGHTS[following]} comes before {grant.right}: grant that first")
-        values = (str(grant.folder), *grant[1:], _now())
-        self._rows("insert into grants values (?, ?, ?, ?)", *values)
+        rows = [row[2] for row in self._rows(_NEWEST) if row[:2] == (str(lent), grant.place)]
+        following = RIGHTS.index(rows[0]) + 1 if rows and rows[0] else 0
+        if RIGHTS.index(right) > following:
+            raise InputError(f"{RIGHTS[following]} comes before {right}: grant that first")
+        self._note(grant.folder, grant.place, right, window)
+        return grant
+
+    def revoke(self) -> None:
+        """Take the folder back."""
+        self._note("", "", "", "")
+
+    def begin(self, life: str) -> None:
+        """A life begins that had the name of an earlier one: its acts are not this one's."""
+        self._rows(_OLD, _now(), life)
 
     def once(self, act: WorkAct, do: Callable[[], str], *, is_relived: bool) -> tuple[Outcome, str]:
         """Do what was not done before, and log it; returns how it ended and what it showed.
@@ -118,25 +153,30 @@ class WorkLog:
         raises beyond NotDone is passed on. Raises StoreError where a step that is lived again is
         not in the log.
         """
-        earlier: list[tuple[str, str]] = self._rows(_FOUND, *act[:3])
-        if earlier:
-            return Outcome(earlier[-1][0]), earlier[-1][1]
-        if is_relived:
-            raise StoreError(f"{self.path} lacks step {act.step} of a life that made it")
-        self._rows(_BEGIN, *act, _now())
-        self._rows(_TIDY, MOST_ACTS)
+        key = act[:3]
+        if is_relived or not self._rows(_BEGIN, *act, _now()):
+            for outcome, text in self._rows(_FOUND, *key):
+                return Outcome(outcome), text
+            raise StoreError(
+                f"{self.path} lacks step {act.step} of a life that made it: erase the run "
+                "(acc-ace memory erase --app survivor --user work-SEED)"
+            )
         begun, outcome = time.perf_counter(), Outcome.DONE
         try:
             text = do()
         except NotDone as error:
             outcome, text = error.outcome, str(error)
-        text, ms = one_line(text)[:_TEXT], 1_000 * (time.perf_counter() - begun)
-        self._rows(_END, outcome, text, round(ms, 2), *act[:3])
+        text, ms = one_line(redact(text))[:_TEXT], 1_000 * (time.perf_counter() - begun)
+        self._rows(_END, outcome, text, round(ms, 2), *key)
         return outcome, text
 
-    def acts(self) -> list[tuple[Right, Outcome, float]]:
-        """Right, outcome and milliseconds of each act, the oldest first."""
-        return self._rows("select stage, outcome, ms from acts order by rowid")
+    def sums(self) -> list[tuple[Right, Outcome, int, float, float]]:
+        """Of each right and outcome: how many acts, mean and most milliseconds."""
+        return self._rows(_SUMS)
+
+    def _note(self, *grant: object) -> None:
+        values = (*map(str, grant), _now())
+        self._rows("insert into grants values (?, ?, ?, ?, ?)", *values)
 
     def _rows(self, statement: str, *values: object) -> list[Any]:
         with self._errors():
@@ -147,7 +187,13 @@ class WorkLog:
         try:
             yield
         except (OSError, sqlite3.Error) as error:
-            raise StoreError(f"{self.path} cannot be used: {error}") from error
+            raise StoreError(
+                f"{self.path} cannot be used: {error}; move it away to begin a new log"
+            ) from error
+
+
+def _place(status: os.stat_result) -> str:
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _now() -> str:

@@ -11,18 +11,14 @@ import json
 import os
 import random
 import stat
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
-from itertools import islice
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
-from acc_ace.errors import StoreError
 from acc_ace.ext.sandbox.box import Box
-from acc_ace.ext.sandbox.playground import MOST_BYTES, replace_file
+from acc_ace.ext.sandbox.playground import MOST_BYTES
 from acc_ace.ext.sandbox.review import objection
 from acc_ace.ext.sandbox.rights import RIGHTS, Grant, NotDone, Outcome, Right, WorkAct, WorkLog
 from acc_ace.ext.sandbox.windows import Windows
@@ -33,7 +29,7 @@ MOST_FILES: Final = 1_000
 """Files of the folder that count."""
 
 OWN: Final = tuple(f"survivor-{number}.txt" for number in range(8))
-"""The files that it writes, and no others."""
+"""The files that it writes, and no others but the picture."""
 
 PICTURE, MOST_PICTURE = "survivor-window.img", 32 * 1024 * 1024
 """Where what the window shows is saved, and the bytes of it that are."""
@@ -41,8 +37,14 @@ PICTURE, MOST_PICTURE = "survivor-window.img", 32 * 1024 * 1024
 _LINE: Final = 80
 """Characters that are shown of a file or of what a script printed."""
 
-_THREAD: Final = ThreadPoolExecutor(1, "workspace")
-"""Where the sandbox is waited for: a step of a world is no coroutine."""
+_WORDS: Final[Mapping[Right, str]] = {
+    "observe": "list folder files",
+    "read": "read open file",
+    "write": "write save file",
+    "run": "run execute script program",
+    "gui": "click type window screenshot",
+}
+"""What an act does, for rules that forbid it."""
 
 
 def rights_of(seed: int) -> dict[str, Right]:
@@ -57,12 +59,16 @@ class Workspace(World):
     def __init__(self, seed: int, log: WorkLog, box: Box) -> None:
         super().__init__(WorldRules.drawn(seed))
         self._log, self._box, self._rights = log, box, rights_of(seed)
+        self.acts = {kind: _WORDS[right] for kind, right in self._rights.items()}
+        self._texts = list[str]()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Lay out the world; `seed` names the life in the log."""
-        self._life, self._texts = seed or 0, list[str]()
+        """Lay out the world; `seed` names the life in the log, which begins if it `is_new`."""
+        self._life = str(seed)
+        if (options or {}).get("is_new"):
+            self._log.begin(self._life)
         return super().reset(seed=seed, options=options)
 
     def use(self) -> Touch | None:
@@ -72,25 +78,61 @@ class Workspace(World):
             return None
         kind, number = KINDS[code - 1], self._at[0] * self.sizes.side + self._at[1]
         act = WorkAct(self._life, self._step, kind, self._rights[kind])
-        folder = self._log.grant().folder
-        if not self.is_relived and not folder.is_dir():
-            raise StoreError(f"the workspace {folder} is gone")
-        do = partial(self._do, act.right, number)
-        outcome, text = self._log.once(act, do, is_relived=self.is_relived)
+        if self.is_relived:
+            outcome, text = self._log.once(act, str, is_relived=True)
+        else:
+            with (grant := self._log.grant()).opened() as folder:
+                do = partial(self._act, grant, act.right, folder, number)
+                outcome, text = self._log.once(act, do, is_relived=False)
         self._texts = [f"{kind} ({act.right}) {outcome}: {text}"]
         if outcome is Outcome.DONE:
             return super().use()
         self._taken(self._at)
         return Touch(kind, self._change(life=-self.sizes.harm * (outcome is Outcome.FAILED))[0])
 
-    def _do(self, right: Right, number: int) -> str:
-        grant = self._log.grant()
+    def _act(self, grant: Grant, right: Right, folder: int, number: int) -> str:
+        """Do what a right is of; `number` chooses among the files. Returns what it showed."""
         if not grant.covers(right):
             raise NotDone(f"the right to {right} is not granted", Outcome.REFUSED)
         try:
-            return _act(grant, right, number, self._box)
-        except (OSError, StoreError) as error:
-            raise NotDone(str(error)) from error
+            return self._done(grant, right, folder, number)
+        except (NotDone, OSError) as error:
+            ended = Outcome.CUT_OFF if is_cancelled() else Outcome.FAILED
+            raise NotDone(str(error), ended) from error
+
+    def _done(self, grant: Grant, right: Right, folder: int, number: int) -> str:
+        names = _files(folder)
+        match right:
+            case "observe":
+                return f"{len(names)} files: {' '.join(names[number % max(len(names), 1) :][:8])}"
+            case "read":
+                name, content = _content(folder, names, number)
+                return f"{name}: {content[:_LINE].decode('utf-8', 'replace')}"
+            case "write":
+                _put(
+                    folder,
+                    name := OWN[number % len(OWN)],
+                    f"{datetime.now(UTC)} {number}\n".encode(),
+                )
+                return f"wrote {name}"
+            case "run":
+                name, source = _content(
+                    folder, [each for each in names if each[-3:] == ".py"], number
+                )
+                return f"{name} printed {_printed(name, source, names, self._box)[:_LINE]}"
+            case "gui":
+                windows, picture = (
+                    Windows(grant.window, is_cancelled),
+                    self._log.path.with_suffix(".img"),
+                )
+                titles = windows.titles()
+                # No tool writes into the folder, where a link may lie.
+                windows.screenshot(picture)
+                with picture.open("rb") as file:
+                    _put(folder, PICTURE, file.read(MOST_PICTURE))
+                windows.click()
+                windows.type(f"survivor {number}")
+                return f"windows: {' | '.join(titles)}"
 
     def _info(self, touch: Touch | None, hits: tuple[Touch, ...]) -> dict[str, Any]:
         info, texts = super()._info(touch, hits), self._texts
@@ -98,67 +140,55 @@ class Workspace(World):
         return info | {"signs": (*info["signs"], *texts)}
 
 
-def _act(grant: Grant, right: Right, number: int, box: Box) -> str:
-    """Do what a right is of; `number` chooses among the files. Returns what it showed."""
-    folder, names = grant.folder, sorted(_files(grant.folder))
-    match right:
-        case "observe":
-            return f"{len(names)} files: {' '.join(names[number % max(len(names), 1) :][:8])}"
-        case "read":
-            name, content = _content(folder, names, number)
-            return f"{name}: {content[:_LINE].decode('utf-8', 'replace')}"
-        case "write":
-            name = OWN[number % len(OWN)]
-            replace_file(folder / name, f"{datetime.now(UTC).isoformat()}\n{number}\n".encode())
-            return f"wrote {name}"
-        case "run":
-            name, source = _content(folder, [each for each in names if each[-3:] == ".py"], number)
-            return f"{name} printed {_ran(name, source, names, box)[:_LINE]}"
-        case "gui":
-            return _use_window(grant, number)
-
-
-def _ran(name: str, source: bytes, names: list[str], box: Box) -> str:
+def _printed(name: str, source: bytes, names: list[str], box: Box) -> str:
     """What a script printed; it is told the names of the files."""
-    if why := objection(name, source, (), datetime.now(UTC)):
-        raise NotDone(f"{name}: {why}")
-    running = box.run(source, json.dumps(names).encode())
-    text, why = _THREAD.submit(asyncio.run, running).result()
+    why = objection(name, source, (), datetime.now(UTC))
+    text = ""
+    if not why:
+        text, why = box.run_now(source, json.dumps(names).encode(), is_cancelled)
     if why:
         raise NotDone(f"{name}: {why}")
     return text
 
 
-def _use_window(grant: Grant, number: int) -> str:
-    windows = Windows(grant.window)
-    titles = windows.titles().splitlines()
-    with TemporaryDirectory() as private:
-        # No tool writes into the folder, where a link may lie.
-        windows.screenshot(picture := Path(private, PICTURE))
-        with picture.open("rb") as file:
-            replace_file(grant.folder / PICTURE, file.read(MOST_PICTURE))
-    windows.click()
-    windows.type(f"survivor {number}")
-    return f"windows: {' | '.join(titles)}"
+def is_cancelled() -> bool:
+    """Whether the run is to end: a step is no coroutine, and what it waits for has to be told."""
+    with suppress(RuntimeError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return False
 
 
-def _files(folder: Path) -> Iterator[str]:
-    """The names of plain files, no links."""
+def _files(folder: int) -> list[str]:
+    """The names of plain files but hidden ones and the picture, sorted; no links."""
     with os.scandir(folder) as items:
-        for item in islice(items, MOST_FILES):
-            if item.is_file(follow_symlinks=False):
-                yield item.name
+        files = (item.name for item in items if item.is_file(follow_symlinks=False))
+        return sorted(name for name in files if name[0] != "." and name != PICTURE)[:MOST_FILES]
 
 
-def _content(folder: Path, names: list[str], number: int) -> tuple[str, bytes]:
+def _content(folder: int, names: Sequence[str], number: int) -> tuple[str, bytes]:
     """A file of some, never through a link. Raises NotDone for none, or a long one."""
     if not names:
         raise NotDone("the folder has no such file")
     name = names[number % len(names)]
-    opened = os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    opened = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=folder)
     with open(opened, "rb") as file:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
-            raise NotDone(f"{name} is no plain file")
+        status = os.fstat(opened)
+        if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:
+            raise NotDone(f"{name} is no plain file of its own")
         if len(content := file.read(MOST_BYTES + 1)) > MOST_BYTES:
             raise NotDone(f"{name} has more than {MOST_BYTES:,} bytes")
         return name, content
+
+
+def _put(folder: int, name: str, content: bytes) -> None:
+    """Write a file whole, in place of what stood there, also of a link."""
+    new = f".{name}.{os.getpid()}"
+    opened = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
+    try:
+        with open(opened, "wb") as file:
+            file.write(content)
+        os.replace(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        os.unlink(new, dir_fd=folder)
+        raise

@@ -59,7 +59,9 @@ class _Lived(NamedTuple):
 class LiveEpisode:
     """The surroundings of the Execution Engine, with map, fear, curiosity, rewards and logs."""
 
-    def __init__(self, key: SessionKey, world: World, *, layout: int, mind: str = "") -> None:
+    def __init__(
+        self, key: SessionKey, world: World, *, layout: int, mind: str = "", is_new: bool = True
+    ) -> None:
         """`layout` is the seed of the ground, `mind` what an earlier life left.
 
         Raises what the world raises.
@@ -76,7 +78,7 @@ class LiveEpisode:
         self.ticks, self.steps, self.is_over, self.died_of = 0, 0, False, ""
         self.last = Tick()
         self._lived: list[_Lived] = []
-        observation, info = world.reset(seed=layout)
+        observation, info = world.reset(seed=layout, options={"is_new": is_new})
         self._take(observation, info["signs"])
 
     @cached_property

@@ -210,7 +210,7 @@ class _Life:
         )
         self._thinker = CoreThinker(students.generator, container.settings)
         self._learning = SurpriseLearning(container, self.key, students.roles, survivor.refiner)
-        self._reflection, self._failures = "", 0
+        self._reflection, self._failures = "", list[str]()
 
     @property
     def is_over(self) -> bool:
@@ -224,9 +224,10 @@ class _Life:
         """
         seed, number = self._options.seed, self._number
         world, mind = self._world_of(seed), await left_mind(self._container, self.key)
-        self.episode = LiveEpisode(self.key, world, layout=100_003 * seed + number, mind=mind)
         committed = await _committed(self._container, self.key)
         texts = [turn.decision.final_answer for turn in committed if turn.decision]
+        layout, is_new = 100_003 * seed + number, not texts
+        self.episode = LiveEpisode(self.key, world, layout=layout, mind=mind, is_new=is_new)
         lived = self.episode.replay(texts)
         self._learning.restart(tick.records for tick in lived)
         if texts:
@@ -239,6 +240,8 @@ class _Life:
 
         Raises StoreError where it fails again and again.
         """
+        if len(self._failures) == MOST_FAILURES:
+            raise StoreError(f"the world failed {MOST_FAILURES} times: {self._failures[-1]}")
         begun, self._settings = time.process_time(), port.take()
         x_t = TurnInput(text=self.episode.report(), authority=Authority.TOOL)
         await self.controller.run_turns([x_t], self.of)
@@ -251,11 +254,11 @@ class _Life:
         lessons = await self._learning.after_tick(
             snapshot, record.state, record.lessons, first=self.first
         )
-        self._failures = self._failures + 1 if acted.flag == "failed" else 0
-        if self._failures == MOST_FAILURES:
-            raise StoreError(f"the world failed {MOST_FAILURES} times: {acted.steps[-1].why}")
-        if self._failures:
+        if acted.flag == "failed":
+            self._failures.append(acted.steps[-1].why)
             await self.rebuild()
+        else:
+            self._failures.clear()
         version = await self._learning.version()
         totals = await self._container.spending.store.of_session(self.key)
         spent = {"usd": totals.spent.usd, "seconds": time.process_time() - begun}
@@ -321,7 +324,8 @@ class _Life:
         logs = log_lines(record.qualification.qualified)
         season, experience = episode.outlook.season, f"{logs}\n{x_t.text}"
         episode.open_tick(beliefs_of(playbook.bullets, experience, season), self._settings)
-        sentinel = SafetySentinel(state.pins, self._container.local_now(), episode.beliefs)
+        now, acts = self._container.local_now(), episode.world.acts
+        sentinel = SafetySentinel(state.pins, now, episode.beliefs, acts)
         self.first = plan = await self._plan(sentinel)
         episode.set_threshold(moved_threshold(episode.threshold, plan))
         engine = ExecutionEngine(episode, sentinel)

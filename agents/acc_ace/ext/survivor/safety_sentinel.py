@@ -5,7 +5,7 @@ risk is corrected by the fear model. Fallback plans come from the planner.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
@@ -54,12 +54,14 @@ def moved_threshold(threshold: float, plan: Plan) -> float:
 class SafetySentinel:
     """The guard of a tick: the rules in force at a time, and what is believed of the world.
 
-    `at` is aware, in the user's zone. `beliefs` are those that its own steps are planned by.
+    `at` is aware, in the user's zone. `beliefs` are those that its own steps are planned by. `acts`
+    is what using a kind does beyond the world, in words.
     """
 
     pins: Sequence[ConstraintPin]
     at: datetime
     beliefs: Beliefs = field(default_factory=dict)
+    acts: Mapping[str, str] = field(default_factory=dict)
     _verdicts: dict[tuple[str, ...], Breach | None] = field(default_factory=dict, repr=False)
 
     def conflict(self, step: str, outlook: Outlook) -> Breach | None:
@@ -88,7 +90,9 @@ class SafetySentinel:
     def _broken(self, name: str, **args: str) -> Breach | None:
         key = (name, *args.values())
         if key not in self._verdicts:
-            tool, call = Tool(name, _SYNONYMS.get(name, "")), ActCall(name, args)
+            act = self.acts.get(args.get("thing", ""), "")
+            tool = Tool(name, f"{_SYNONYMS.get(name, '')} {act}".strip())
+            call = ActCall(name, args | ({"act": act} if act else {}))
             self._verdicts[key] = next(breaches(call, tool, self.pins, self.at), None)
         return self._verdicts[key]
 

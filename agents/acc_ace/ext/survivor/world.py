@@ -164,6 +164,8 @@ class World(gymnasium.Env[Observation, np.int64]):
         self.rules, self.sizes, self.signs = rules, sizes or Sizes(), tuple(signs)
         self.is_relived = False
         """Whether a step is one that was made before, in a process that is gone."""
+        self.acts: dict[str, str] = {}
+        """What using a kind does beyond the world, in words that rules may have; by kind."""
         size = self.sizes
         self._most: tuple[int, ...] = (size.life, size.food, size.water)
         self.action_space = spaces.Discrete(len(ACTIONS))
@@ -172,7 +174,7 @@ class World(gymnasium.Env[Observation, np.int64]):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Lay out a world; the same seed gives the same one. `options` are not used.
+        """Lay out a world; the same seed gives the same one. `options` are for other worlds.
 
         Raises InputError for more signs than the ground has room for.
         """

@@ -10,38 +10,46 @@ from acc_ace.hooks import how_to_install
 
 app = typer.Typer(rich_markup_mode=None)
 
+Episodes = Annotated[int, typer.Option(min=1, help="Lives to live.")]
+Ticks = Annotated[int, typer.Option(min=1, help="Most ticks of a life.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")]
+Model = Annotated[str | None, typer.Option(help="Model of every agent.")]
+Rules = Annotated[
+    list[str] | None, typer.Option("--rule", metavar="TEXT", help="Rule that binds it; repeatable.")
+]
+TickDelay = Annotated[
+    float | None,
+    typer.Option(min=0, metavar="SECONDS", help="Pause after a tick (20 for live models)."),
+]
+MaxCost = Annotated[
+    float | None, typer.Option(min=0, metavar="MONEY", help="US dollars to stop at.")
+]
+Ui = Annotated[
+    int | None,
+    typer.Option(
+        min=0, max=65_535, metavar="PORT", help="Serve the cockpit on it; 0 = a free one."
+    ),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
 
 @app.command()
 def survive(
     *,
-    episodes: Annotated[int, typer.Option(min=1, help="Lives to live.")] = 8,
-    ticks: Annotated[int, typer.Option(min=1, help="Most ticks of a life.")] = 1_000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")] = 0,
-    model: Annotated[str | None, typer.Option(help="Model of every agent.")] = None,
-    rule: Annotated[
-        list[str] | None, typer.Option(metavar="TEXT", help="Rule that binds it; repeatable.")
-    ] = None,
+    episodes: Episodes = 8,
+    ticks: Ticks = 1_000,
+    seed: Seed = 0,
+    model: Model = None,
+    rule: Rules = None,
     save_run: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Where to save each tick.")
     ] = None,
     save_report: Annotated[
         Path | None, typer.Option(metavar="FILE.json", help="Where to save the measures.")
     ] = None,
-    tick_delay: Annotated[
-        float | None,
-        typer.Option(min=0, metavar="SECONDS", help="Pause after a tick (20 for live models)."),
-    ] = None,
-    max_cost: Annotated[
-        float | None, typer.Option(min=0, metavar="MONEY", help="US dollars to stop at.")
-    ] = None,
-    ui: Annotated[
-        int | None,
-        typer.Option(
-            min=0, max=65_535, metavar="PORT", help="Serve the cockpit on it; 0 = a free one."
-        ),
-    ] = None,
+    tick_delay: TickDelay = None,
+    max_cost: MaxCost = None,
+    ui: Ui = None,
     linger: Annotated[
         float | None,
         typer.Option(min=0, metavar="SECONDS", help="How long the page outlives the run (600)."),
