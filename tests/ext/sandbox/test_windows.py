@@ -20,7 +20,7 @@ from acc_ace.ext.sandbox import windows
 from acc_ace.ext.sandbox.rights import NotDone, WorkLog
 from acc_ace.ext.sandbox.windows import Windows
 from acc_ace.ext.sandbox.workspace import PICTURE
-from tests.ext.sandbox.lent_folder import TITLE, Life, lend, rows_of
+from tests.ext.sandbox.lent_folder import SECRET, TITLE, Life, lend, rows_of
 from tests.ext.sandbox.test_claude_cli import is_alive
 
 PACKAGES = {
@@ -155,6 +155,23 @@ def test_the_titles_of_what_can_be_seen_are_listed(opens: Opens) -> None:
     assert sorted(Windows(TITLE, "linux").titles().splitlines()) == [TITLE, "Another one"]
 
 
+def test_a_picture_is_of_the_window_alone(opens: Opens, tmp_path: Path) -> None:
+    opens()
+    opens("Another one", "100x100+300+200")
+    Windows(TITLE, "linux").screenshot(tmp_path / "picture")
+    width, height, title = picture_of(tmp_path / "picture")
+    assert title == TITLE
+    assert (150 <= width <= 160, 120 <= height <= 130) == (True, True)
+
+
+def test_a_click_reaches_the_window(opens: Opens) -> None:
+    window, other = opens(), opens("Another one", "100x100+300+200")
+    Windows(TITLE, "linux").click()
+    window.wait(lambda it: it.clicks)
+    assert window.clicks == [(20, 20)]
+    assert other.clicks == []
+
+
 def test_a_window_can_be_clicked_twice(opens: Opens) -> None:
     window, act = opens(), Windows(TITLE, "linux")
     act.click()
@@ -172,7 +189,32 @@ def test_what_is_typed_arrives_as_it_is(opens: Opens, text: str) -> None:
     assert other.keys == ""
 
 
+def test_a_window_that_covers_it_is_not_clicked(opens: Opens) -> None:
+    window = opens()
+    above = opens("What covers it", "200x200+30+40")
+    act = Windows(TITLE, "linux")
+    try:
+        act.click()
+    except NotDone:
+        pass
+    else:
+        window.wait(lambda it: it.clicks or above.clicks)
+    assert above.clicks == []
+
+
 TITLES = ["a.b (1) [x]*", "-root", "'\"$(id)`id`\\", "名前 é", "%1 {rest}", "^$", "x" * 300]
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_a_title_is_taken_by_its_letters(opens: Opens, tmp_path: Path, title: str) -> None:
+    window, act = opens(title), Windows(title, "linux")
+    assert act.titles().splitlines() == [title]
+    act.screenshot(tmp_path / "picture")
+    assert picture_of(tmp_path / "picture")[:2] <= (160, 130)
+    act.click()
+    act.type("typed")
+    window.wait(lambda it: it.clicks and len(it.keys) >= 5)
+    assert (len(window.clicks), window.keys) == (1, "typed")
 
 
 @pytest.mark.parametrize(
@@ -201,6 +243,15 @@ def test_a_window_of_another_title_is_left_alone(
     assert (window.clicks, window.keys) == ([], "end")
 
 
+def test_a_window_that_is_not_shown_is_said_to_be_missing(opens: Opens, tmp_path: Path) -> None:
+    opens("Another one")
+    act = Windows(TITLE, "linux")
+    with pytest.raises(NotDone, match=f"click of '{TITLE}': is the window shown"):
+        act.click()
+    with pytest.raises(NotDone, match=f"screenshot of '{TITLE}': .*{TITLE}"):
+        act.screenshot(tmp_path / "picture")
+
+
 def test_an_act_of_a_life_lists_shows_clicks_and_types(opens: Opens, tmp_path: Path) -> None:
     window, lent = opens(), tmp_path / "lent"
     lent.mkdir()
@@ -218,6 +269,32 @@ def test_an_act_of_a_life_lists_shows_clicks_and_types(opens: Opens, tmp_path: P
     assert (row.right, row.outcome, row.shown) == ("gui", "done", f"windows: {TITLE}")
 
 
+def test_two_acts_of_a_life_on_a_window_go_well(opens: Opens, tmp_path: Path) -> None:
+    window, lent = opens(), tmp_path / "lent"
+    lent.mkdir()
+    log = WorkLog(tmp_path / "data")
+    lend(log, lent, "gui")
+    life = Life(log)
+    texts = [life.use("gui").text for _ in range(2)]
+    assert all(" (gui) done: " in text for text in texts)
+    window.wait(lambda it: len(it.clicks) == 2)
+    assert len(window.clicks) == 2
+
+
+def test_without_a_window_an_act_fails_harms_and_leaves_no_picture(
+    opens: Opens, tmp_path: Path
+) -> None:
+    opens("Another one")
+    lent = tmp_path / "lent"
+    lent.mkdir()
+    log = WorkLog(tmp_path / "data")
+    lend(log, lent, "gui")
+    kind, touch, text = Life(log).use("gui")
+    assert f"{kind} (gui) failed: screenshot of '{TITLE}': " in text
+    assert touch == (kind, -4, 0, 0)
+    assert list(lent.iterdir()) == []
+
+
 # Tools that are missing or bad
 
 
@@ -228,6 +305,26 @@ def tool(folder: Path, name: str, code: str) -> Path:
     path.write_text(f"#!{sys.executable} -IS\n{code}", encoding="utf-8")
     path.chmod(0o755)
     return path
+
+
+@pytest.mark.parametrize(("platform", "name"), [("linux", "xdotool"), ("darwin", "osascript")])
+def test_a_tool_that_is_not_there_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str, name: str
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    act = Windows(TITLE, platform)
+    for do in (act.titles, act.click, lambda: act.type("typed")):
+        with pytest.raises(NotDone, match=f"{name} cannot be run: No such file"):
+            do()
+
+
+def test_without_a_display_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_screen()
+    monkeypatch.delenv("DISPLAY", raising=False)
+    with pytest.raises(NotDone, match=f"list of '{TITLE}': .*isplay"):
+        Windows(TITLE, "linux").titles()
+    with pytest.raises(NotDone, match=f"screenshot of '{TITLE}': .*isplay"):
+        Windows(TITLE, "linux").screenshot(tmp_path / "picture")
 
 
 HANGS = """
@@ -354,6 +451,21 @@ MAC_TITLES = [
 ]
 
 
+@pytest.mark.parametrize("title", MAC_TITLES)
+def test_no_title_becomes_script_or_an_option_of_macos(
+    mac: Mac, tmp_path: Path, title: str
+) -> None:
+    scripts = {}
+    for name, do in acts_of("Notes", tmp_path / "picture").items():
+        do()
+        scripts[name] = mac.told()["script"]
+    for name, do in acts_of(title, tmp_path / "picture").items():
+        do()
+        told = mac.told()
+        assert told["script"] == scripts[name]
+        assert told["arguments"][0] == title
+
+
 def test_what_macos_prints_is_returned_and_what_it_complains_of_is_why(
     mac: Mac, tmp_path: Path
 ) -> None:
@@ -363,3 +475,14 @@ def test_what_macos_prints_is_returned_and_what_it_complains_of_is_why(
     for name, do in acts_of(TITLE, tmp_path / "picture").items():
         with pytest.raises(NotDone, match=f"{name} of '{TITLE}': .*not allowed assistive access"):
             do()
+
+
+def test_a_tool_is_given_no_secret_of_the_environment(
+    mac: Mac, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_SECRET", SECRET)
+    monkeypatch.setenv("GOOGLE_API_KEY", SECRET)
+    Windows(TITLE, "darwin").click()
+    told = mac.told()
+    assert SECRET not in json.dumps(told)
+    assert "PATH" in told["env"]
