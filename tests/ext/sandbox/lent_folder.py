@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from acc_ace.ext.sandbox.box import Box
-from acc_ace.ext.sandbox.rights import RIGHTS, Grant, Right, WorkLog
+from acc_ace.ext.sandbox.rights import RIGHTS, Right, WorkLog
 from acc_ace.ext.sandbox.workspace import Workspace, rights_of
 from acc_ace.ext.survivor.survival import Cell
 from acc_ace.ext.survivor.world import Observation, Touch
@@ -31,7 +31,7 @@ MOST_WALK = 600
 class Row(NamedTuple):
     """An act of the log, as it is stored."""
 
-    life: int
+    life: str
     step: int
     kind: str
     right: str
@@ -53,7 +53,7 @@ def rows_of(data: Path) -> list[Row]:
 def lend(log: WorkLog, folder: Path, right: Right) -> None:
     """Grant every stage up to a right."""
     for stage in RIGHTS[: RIGHTS.index(right) + 1]:
-        log.give(Grant(folder, stage, TITLE))
+        log.give(folder, stage, TITLE)
 
 
 def box(seconds: float = 10.0) -> Box:
@@ -151,7 +151,7 @@ def fake_screen(folder: Path) -> str:
     noted = folder / "noted"
     says = f'printf "%s " "$@" >> "{noted}"\necho >> "{noted}"\n'
     tools = {
-        "xdotool": f'#!/bin/sh\n{says}echo "{TITLE}"\n',
+        "xdotool": f'#!/bin/sh\n{says}[ "$1" = search ] && echo 7 || echo "{TITLE}"\n',
         "xwd": f'#!/bin/sh\n{says}printf "a picture" > "$5"\n',
     }
     for name, text in tools.items():

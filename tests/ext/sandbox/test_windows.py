@@ -152,7 +152,7 @@ def picture_of(path: Path) -> tuple[int, int, str]:
 def test_the_titles_of_what_can_be_seen_are_listed(opens: Opens) -> None:
     opens()
     opens("Another one", "100x100+300+200")
-    assert sorted(Windows(TITLE, "linux").titles().splitlines()) == [TITLE, "Another one"]
+    assert sorted(Windows(TITLE, "linux").titles()) == [TITLE, "Another one"]
 
 
 def test_a_picture_is_of_the_window_alone(opens: Opens, tmp_path: Path) -> None:
@@ -208,7 +208,7 @@ TITLES = ["a.b (1) [x]*", "-root", "'\"$(id)`id`\\", "名前 é", "%1 {rest}", "
 @pytest.mark.parametrize("title", TITLES)
 def test_a_title_is_taken_by_its_letters(opens: Opens, tmp_path: Path, title: str) -> None:
     window, act = opens(title), Windows(title, "linux")
-    assert act.titles().splitlines() == [title]
+    assert act.titles() == [title]
     act.screenshot(tmp_path / "picture")
     assert picture_of(tmp_path / "picture")[:2] <= (160, 130)
     act.click()
@@ -246,9 +246,9 @@ def test_a_window_of_another_title_is_left_alone(
 def test_a_window_that_is_not_shown_is_said_to_be_missing(opens: Opens, tmp_path: Path) -> None:
     opens("Another one")
     act = Windows(TITLE, "linux")
-    with pytest.raises(NotDone, match=f"click of '{TITLE}': is the window shown"):
+    with pytest.raises(NotDone, match=f"0 windows are titled '{TITLE}'"):
         act.click()
-    with pytest.raises(NotDone, match=f"screenshot of '{TITLE}': .*{TITLE}"):
+    with pytest.raises(NotDone, match=f"0 windows are titled '{TITLE}'"):
         act.screenshot(tmp_path / "picture")
 
 
@@ -290,7 +290,7 @@ def test_without_a_window_an_act_fails_harms_and_leaves_no_picture(
     log = WorkLog(tmp_path / "data")
     lend(log, lent, "gui")
     kind, touch, text = Life(log).use("gui")
-    assert f"{kind} (gui) failed: screenshot of '{TITLE}': " in text
+    assert f"{kind} (gui) failed: 0 windows are titled '{TITLE}'" in text
     assert touch == (kind, -4, 0, 0)
     assert list(lent.iterdir()) == []
 
@@ -321,9 +321,9 @@ def test_a_tool_that_is_not_there_is_named(
 def test_without_a_display_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     require_screen()
     monkeypatch.delenv("DISPLAY", raising=False)
-    with pytest.raises(NotDone, match=f"list of '{TITLE}': .*isplay"):
+    with pytest.raises(NotDone, match=f"ids of '{TITLE}': .*isplay"):
         Windows(TITLE, "linux").titles()
-    with pytest.raises(NotDone, match=f"screenshot of '{TITLE}': .*isplay"):
+    with pytest.raises(NotDone, match=f"ids of '{TITLE}': .*isplay"):
         Windows(TITLE, "linux").screenshot(tmp_path / "picture")
 
 
@@ -343,7 +343,7 @@ def test_a_tool_that_hangs_is_ended_with_its_child(
     monkeypatch.setattr(windows, "_SECONDS", 3.0)
     tool(tmp_path / "bin", "xdotool", f"NOTED = {str(noted)!r}\n{HANGS}")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    with pytest.raises(NotDone, match=f"click of '{TITLE}': more seconds than it may"):
+    with pytest.raises(NotDone, match=f"ids of '{TITLE}': more seconds than it may"):
         Windows(TITLE, "linux").click()
     child = int(noted.read_text("utf-8"))
     end = time.monotonic() + 10
@@ -406,7 +406,7 @@ def mac(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mac:
 def acts_of(title: str, picture: Path) -> dict[str, Callable[[], object]]:
     act = Windows(title, "darwin")
     return {
-        "list": act.titles,
+        "titles": act.titles,
         "screenshot": lambda: act.screenshot(picture),
         "click": act.click,
         "type": lambda: act.type("survivor 12"),
@@ -414,7 +414,7 @@ def acts_of(title: str, picture: Path) -> dict[str, Callable[[], object]]:
 
 
 PARTS = {
-    "list": ("name of every window",),
+    "titles": ("name of every window",),
     "screenshot": ("screencapture -x -R", "quoted form of (item 2 of argv)"),
     "click": ("click at {x + 20, y + 20}", "position of window 1"),
     "type": ("keystroke (item 2 of argv)",),
@@ -469,7 +469,7 @@ def test_no_title_becomes_script_or_an_option_of_macos(
 def test_what_macos_prints_is_returned_and_what_it_complains_of_is_why(
     mac: Mac, tmp_path: Path
 ) -> None:
-    assert Windows(TITLE, "darwin").titles() == "one, two\n"
+    assert Windows(TITLE, "darwin").titles() == ["one, two\n"]
     complaint = "import sys\nsys.exit('execution error: not allowed assistive access (-1719)')"
     tool(tmp_path / "bin", "osascript", complaint)
     for name, do in acts_of(TITLE, tmp_path / "picture").items():

@@ -37,7 +37,8 @@ create table if not exists acts (life text, step integer, kind text, stage text,
 """
 _TIDY: Final = "delete from acts where rowid <= (select max(rowid) from acts) - ?"
 _NEWEST: Final = "select folder, place, stage, window from grants order by rowid desc limit 1"
-_BEGIN: Final = "insert or ignore into acts values (?, ?, ?, ?, ?, 'cut off', '', 0) returning 1"
+_BEGIN: Final = """insert or ignore into acts
+    values (?, ?, ?, ?, ?, 'cut off', 'it may have been done or not', 0) returning 1"""
 _FOUND: Final = "select outcome, shown from acts where (life, step, kind) = (?, ?, ?)"
 _END: Final = "update acts set outcome = ?, shown = ?, ms = ? where (life, step, kind) = (?, ?, ?)"
 _OLD: Final = "update acts set life = life || ' until ' || ? where life = ?"
@@ -79,7 +80,7 @@ class Grant(NamedTuple):
         try:
             folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         except OSError as error:
-            raise StoreError(f"the workspace {self.folder}: {error.strerror}") from error
+            raise StoreError(f"the workspace {self.folder} is gone: {error.strerror}") from error
         try:
             if _place(os.fstat(folder)) != self.place:
                 raise StoreError(f"the workspace {self.folder} is another folder now; grant anew")
@@ -107,13 +108,14 @@ class WorkLog:
         with self._errors():
             self._db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
             self._db.executescript(_TABLES)
-        self._rows(_TIDY, MOST_ACTS)
 
     def grant(self) -> Grant:
         """The grant in force. Raises ConfigError where there is none."""
         for folder, place, right, window in self._rows(_NEWEST):
-            if right:
+            if right in RIGHTS:
                 return Grant(Path(folder), place, right, window)
+            if right:
+                raise StoreError(f"{self.path} grants {right!r}, which is no right: grant anew")
         raise ConfigError("no folder is lent: `acc-ace workspace grant observe FOLDER` does it")
 
     def give(self, folder: Path, right: Right, window: str = "") -> Grant:
@@ -121,14 +123,14 @@ class WorkLog:
 
         Raises InputError for a stage left out, no folder, or the right gui without a window.
         """
+        if not folder.is_dir():
+            raise InputError(f"{str(folder)!r} is no folder")
         try:
             lent = folder.resolve(strict=True)
             grant = Grant(lent, _place(lent.stat()), right, window)
             str(lent).encode()
         except (OSError, RuntimeError, ValueError) as error:
             raise InputError(f"{str(folder)!r} cannot be lent: {error}") from error
-        if not lent.is_dir():
-            raise InputError(f"{lent} is no folder")
         if right == "gui" and not window:
             raise InputError("the right gui is of one window: name it with --window TITLE")
         rows = [row[2] for row in self._rows(_NEWEST) if row[:2] == (str(lent), grant.place)]
@@ -145,6 +147,7 @@ class WorkLog:
     def begin(self, life: str) -> None:
         """A life begins that had the name of an earlier one: its acts are not this one's."""
         self._rows(_OLD, _now(), life)
+        self._rows(_TIDY, MOST_ACTS)
 
     def once(self, act: WorkAct, do: Callable[[], str], *, is_relived: bool) -> tuple[Outcome, str]:
         """Do what was not done before, and log it; returns how it ended and what it showed.

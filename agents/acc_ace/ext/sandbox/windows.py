@@ -42,7 +42,7 @@ _MACOS: Final = {
 class Windows:
     """The window of a title. Every method raises NotDone."""
 
-    def __init__(self, title: str, cancel: Cancel, platform: str = sys.platform) -> None:
+    def __init__(self, title: str, platform: str = sys.platform, *, cancel: Cancel = bool) -> None:
         self._title, self._cancel, self._is_macos = title, cancel, platform == "darwin"
 
     def require(self) -> None:
@@ -72,7 +72,7 @@ class Windows:
             told = 'tell application "System Events" to tell process (item 1 of argv)'
             lines = ("on run argv", told, *_MACOS[name], "end tell", "end run")
             script = [word for line in lines for word in ("-e", line)]
-            return self._run("osascript", *script, "--", self._title, rest)
+            return self._run(name, "osascript", *script, "--", self._title, rest)
         return self._x11(name, self._window(), rest)
 
     def _window(self) -> str:
@@ -91,9 +91,9 @@ class Windows:
 
     def _x11(self, name: str, window: str = "", rest: str = "") -> str:
         values = {"{window}": window, "{rest}": rest}
-        return self._run(*(values.get(word, word) for word in _X11[name].split()))
+        return self._run(name, *(values.get(word, word) for word in _X11[name].split()))
 
-    def _run(self, *words: str) -> str:
+    def _run(self, name: str, *words: str) -> str:
         """Run a tool; what it complains of is why it is not done."""
         try:
             end = run(Job(words, _SECONDS, _BYTES, env=inherited(*_VARIABLES)), self._cancel)
@@ -102,5 +102,5 @@ class Windows:
             raise NotDone(f"{missing} (apt-get install xdotool x11-apps)") from error
         if end.code or end.killed_for:
             why = f"more {end.killed_for} than it may" if end.killed_for else end.complaint
-            raise NotDone(f"{words[0]}: {why or f'exit code {end.code}'}")
+            raise NotDone(f"{name} of {self._title!r}: {why or f'exit code {end.code}'}")
         return end.stdout.decode("utf-8", "replace")

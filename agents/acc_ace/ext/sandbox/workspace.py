@@ -122,7 +122,7 @@ class Workspace(World):
                 return f"{name} printed {_printed(name, source, names, self._box)[:_LINE]}"
             case "gui":
                 windows, picture = (
-                    Windows(grant.window, is_cancelled),
+                    Windows(grant.window, cancel=is_cancelled),
                     self._log.path.with_suffix(".img"),
                 )
                 titles = windows.titles()

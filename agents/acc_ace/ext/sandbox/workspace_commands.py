@@ -79,7 +79,7 @@ def _require(lent: Grant, box: Box) -> None:
             asyncio.run(box.require())
         if lent.covers("gui"):
             try:
-                Windows(lent.window, is_cancelled).require()
+                Windows(lent.window, cancel=is_cancelled).require()
             except NotDone as error:
                 raise ConfigError(f"the right gui cannot be used: {error} (DISPLAY)") from error
 
