@@ -460,7 +460,7 @@ def test_every_act_is_logged_with_how_it_ended_what_it_showed_and_how_long_it_to
     summary = acc_ace("workspace", "log").out
     assert f"{folder}: up to run" in summary
     for right, outcome in zip(RIGHTS, ["done"] * 4 + ["refused"], strict=True):
-        assert f"{right} {outcome}: 1 (median " in summary
+        assert f"{right} {outcome}: 1 (mean " in summary
     assert "ms, longest " in summary
 
 
