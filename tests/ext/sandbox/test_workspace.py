@@ -30,9 +30,9 @@ from acc_ace.ext.sandbox.playground import MOST_BYTES
 from acc_ace.ext.sandbox.rights import (
     RIGHTS,
     NotDone,
-    Outcome,
     Right,
     WorkAct,
+    WorkEnd,
     WorkLog,
 )
 from acc_ace.ext.sandbox.workspace import OWN, PICTURE, Workspace, rights_of
@@ -853,7 +853,7 @@ def _vanish(patched: pytest.MonkeyPatch, folder: Path, go: Callable[[Path], None
 
     def vanishing(
         log: WorkLog, act: WorkAct, do: Callable[[], str], *, is_relived: bool
-    ) -> tuple[Outcome, str]:
+    ) -> tuple[WorkEnd, str]:
         ended = once(log, act, do, is_relived=is_relived)
         done.append(act)
         if len(done) == 1:
@@ -1091,16 +1091,16 @@ def test_what_was_begun_and_cut_off_is_not_done_again(data: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         WorkLog(data).once(act, dies, is_relived=False)
     ended = WorkLog(data).once(act, dies, is_relived=False)
-    assert ended == (Outcome.CUT_OFF, "it may have been done or not")
+    assert ended == (WorkEnd.CUT_OFF, "it may have been done or not")
     assert calls == [1]
 
     def refuses() -> str:
-        raise NotDone("not today", Outcome.REFUSED)
+        raise NotDone("not today", WorkEnd.REFUSED)
 
     other = act._replace(step=3)
     for _ in range(2):
         ended = WorkLog(data).once(other, refuses, is_relived=False)
-        assert ended == (Outcome.REFUSED, "not today")
+        assert ended == (WorkEnd.REFUSED, "not today")
     assert len(rows_of(data)) == 2
 
 

@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from threading import Event
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeVar
 
 from acc_ace.core.text.redaction import redact
 
@@ -26,6 +27,7 @@ _LOOK_S: Final = 0.05
 """Seconds between two looks at whether a process has ended, or should."""
 
 _PIECE: Final = 65_536
+_T = TypeVar("_T")
 
 _THREADS: Final = ThreadPoolExecutor(16, "bounded-process")
 """One for each process; beyond, processes wait."""
@@ -75,19 +77,27 @@ class Exit(NamedTuple):
 
 
 async def run_job(job: Job) -> Exit:
-    """Run it in a thread. A caller that is cancelled goes on when the process is gone.
+    """Run it in a thread.
 
-    A command that waits for a thread then is not started any more.
     Raises NotStarted for a command that cannot be started, OSError where its end is lost.
     """
+    return await in_thread(partial(run, job))
+
+
+async def in_thread(work: Callable[[Cancel], _T]) -> _T:
+    """Let work that waits for a process be done by a thread.
+
+    A caller that is cancelled goes on when the process is gone; work that waits for a thread then
+    is not begun any more.
+    """
     cancel = Event()
-    work = _THREADS.submit(run, job, cancel.is_set)
-    running = asyncio.wrap_future(work)
+    future = _THREADS.submit(work, cancel.is_set)
+    running = asyncio.wrap_future(future)
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
         cancel.set()
-        if not work.cancel():
+        if not future.cancel():
             await asyncio.wait([running])
         raise
 

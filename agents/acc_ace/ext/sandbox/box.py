@@ -7,13 +7,12 @@ ends. It sees the programs and libraries of `/usr`, read-only, but none of `/usr
 
 import os
 import platform
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from acc_ace.errors import ConfigError
-from acc_ace.ext.sandbox.bounded_process import Cancel, Exit, Job, file_of, run, run_job
+from acc_ace.ext.sandbox.bounded_process import Cancel, Job, file_of, in_thread, run
 from acc_ace.ext.sandbox.seccomp import seccomp_filter
 from acc_ace.model_settings import PlaygroundSettings
 
@@ -81,26 +80,14 @@ class Box:
 
     async def run(self, source: bytes, stdin: bytes = b"") -> Ran:
         """Run a script; where bubblewrap cannot be started, that is why it did not end well."""
-        with self._job(source, stdin) as job:
-            try:
-                return self._ran(await run_job(job))
-            except OSError as error:
-                return self._not_started(error)
+        return await in_thread(partial(self.run_now, source, stdin))
 
     def run_now(self, source: bytes, stdin: bytes, cancel: Cancel) -> Ran:
         """The same for a caller that is no coroutine."""
-        with self._job(source, stdin) as job:
-            try:
-                return self._ran(run(job, cancel))
-            except OSError as error:
-                return self._not_started(error)
-
-    @contextmanager
-    def _job(self, source: bytes, stdin: bytes) -> Iterator[Job]:
         with file_of(source) as script, file_of(seccomp_filter(platform.machine())) as calls:
             inside = ("--ro-bind-data", str(script), "/script.py", "--seccomp", str(calls))
             rest = ("--remount-ro", "/", "--chdir", "/tmp", "--", "/usr/bin/python3")  # noqa: S108
-            yield Job(
+            job = Job(
                 (self._settings.command, *_SANDBOX, *inside, *rest, "-I", "-S", "-c", _LAUNCH),
                 self._settings.seconds,
                 MOST_OUTPUT,
@@ -109,12 +96,11 @@ class Box:
                 files=(script, calls),
                 user=None if os.geteuid() else _NOBODY,
             )
-
-    def _ran(self, end: Exit) -> Ran:
+            try:
+                end = run(job, cancel)
+            except OSError as error:
+                return Ran("", f"{job.command[0]!r} cannot be run ({error}; {SETTING}COMMAND)")
         text = end.stdout[:MOST_OUTPUT].decode("utf-8", "replace")
         code = f"exit code {end.code}: {end.complaint}" if end.code else ""
         most = f"{SETTING}SECONDS allows" if end.killed_for == "seconds" else "it may"
         return Ran(text, f"it took more {end.killed_for} than {most}" if end.killed_for else code)
-
-    def _not_started(self, error: OSError) -> Ran:
-        return Ran("", f"{self._settings.command!r} cannot be run ({error}; {SETTING}COMMAND)")

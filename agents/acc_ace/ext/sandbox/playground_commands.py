@@ -59,8 +59,8 @@ def live_(
         texts = await Experimenter(container, playground, box).after(key, life)
         say("\n".join(f"  {name}: {text.strip()}" for name, text in texts.items()))
 
-    def of(container: Container, **given: Any) -> Survivor:  # noqa: ANN401 - what the loop is given
-        return Survivor(container, after_life=partial(experiment, container), **given)
+    def of(container: Container, **parts: Any) -> Survivor:  # noqa: ANN401 - what the loop is given
+        return Survivor(container, after_life=partial(experiment, container), **parts)
 
     run = LoopOptions(seed, episodes, ticks, rules, tick_delay)
     raise typer.Exit(run_survive(run, model=model, max_cost=max_cost, ui=ui, survivor_of=of))

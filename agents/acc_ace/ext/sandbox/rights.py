@@ -45,7 +45,7 @@ _OLD: Final = "update acts set life = life || ' until ' || ? where life = ?"
 _SUMS: Final = "select stage, outcome, count(*), avg(ms), max(ms) from acts group by 1, 2"
 
 
-class Outcome(StrEnum):
+class WorkEnd(StrEnum):
     """How an act ended; one that was cut off by a kill may have been done or not."""
 
     DONE = "done"
@@ -57,7 +57,7 @@ class Outcome(StrEnum):
 class NotDone(Exception):
     """An act that failed or was refused; the text says why."""
 
-    def __init__(self, why: str, outcome: Outcome = Outcome.FAILED) -> None:
+    def __init__(self, why: str, outcome: WorkEnd = WorkEnd.FAILED) -> None:
         super().__init__(why)
         self.outcome = outcome
 
@@ -149,7 +149,7 @@ class WorkLog:
         self._rows(_OLD, _now(), life)
         self._rows(_TIDY, MOST_ACTS)
 
-    def once(self, act: WorkAct, do: Callable[[], str], *, is_relived: bool) -> tuple[Outcome, str]:
+    def once(self, act: WorkAct, do: Callable[[], str], *, is_relived: bool) -> tuple[WorkEnd, str]:
         """Do what was not done before, and log it; returns how it ended and what it showed.
 
         What was done before, or begun by a process that was killed, is not done again. What `do`
@@ -159,12 +159,12 @@ class WorkLog:
         key = act[:3]
         if is_relived or not self._rows(_BEGIN, *act, _now()):
             for outcome, text in self._rows(_FOUND, *key):
-                return Outcome(outcome), text
+                return WorkEnd(outcome), text
             raise StoreError(
                 f"{self.path} lacks step {act.step} of a life that made it: erase the run "
                 "(acc-ace memory erase --app survivor --user work-SEED)"
             )
-        begun, outcome = time.perf_counter(), Outcome.DONE
+        begun, outcome = time.perf_counter(), WorkEnd.DONE
         try:
             text = do()
         except NotDone as error:
@@ -173,7 +173,7 @@ class WorkLog:
         self._rows(_END, outcome, text, round(ms, 2), *key)
         return outcome, text
 
-    def sums(self) -> list[tuple[Right, Outcome, int, float, float]]:
+    def sums(self) -> list[tuple[Right, WorkEnd, int, float, float]]:
         """Of each right and outcome: how many acts, mean and most milliseconds."""
         return self._rows(_SUMS)
 

@@ -69,8 +69,8 @@ class Windows:
 
     def _do(self, name: str, rest: str = "") -> str:
         if self._is_macos:
-            told = 'tell application "System Events" to tell process (item 1 of argv)'
-            lines = ("on run argv", told, *_MACOS[name], "end tell", "end run")
+            process = 'tell application "System Events" to tell process (item 1 of argv)'
+            lines = ("on run argv", process, *_MACOS[name], "end tell", "end run")
             script = [word for line in lines for word in ("-e", line)]
             return self._run(name, "osascript", *script, "--", self._title, rest)
         return self._x11(name, self._window(), rest)

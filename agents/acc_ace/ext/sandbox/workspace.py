@@ -20,7 +20,7 @@ from typing import Any, Final
 from acc_ace.ext.sandbox.box import Box
 from acc_ace.ext.sandbox.playground import MOST_BYTES
 from acc_ace.ext.sandbox.review import objection
-from acc_ace.ext.sandbox.rights import RIGHTS, Grant, NotDone, Outcome, Right, WorkAct, WorkLog
+from acc_ace.ext.sandbox.rights import RIGHTS, Grant, NotDone, Right, WorkAct, WorkEnd, WorkLog
 from acc_ace.ext.sandbox.windows import Windows
 from acc_ace.ext.survivor.world import Observation, Touch, World
 from acc_ace.ext.survivor.world_rules import KINDS, WorldRules
@@ -85,19 +85,19 @@ class Workspace(World):
                 do = partial(self._act, grant, act.right, folder, number)
                 outcome, text = self._log.once(act, do, is_relived=False)
         self._texts = [f"{kind} ({act.right}) {outcome}: {text}"]
-        if outcome is Outcome.DONE:
+        if outcome is WorkEnd.DONE:
             return super().use()
         self._taken(self._at)
-        return Touch(kind, self._change(life=-self.sizes.harm * (outcome is Outcome.FAILED))[0])
+        return Touch(kind, self._change(life=-self.sizes.harm * (outcome is WorkEnd.FAILED))[0])
 
     def _act(self, grant: Grant, right: Right, folder: int, number: int) -> str:
         """Do what a right is of; `number` chooses among the files. Returns what it showed."""
         if not grant.covers(right):
-            raise NotDone(f"the right to {right} is not granted", Outcome.REFUSED)
+            raise NotDone(f"the right to {right} is not granted", WorkEnd.REFUSED)
         try:
             return self._done(grant, right, folder, number)
         except (NotDone, OSError) as error:
-            ended = Outcome.CUT_OFF if is_cancelled() else Outcome.FAILED
+            ended = WorkEnd.CUT_OFF if is_cancelled() else WorkEnd.FAILED
             raise NotDone(str(error), ended) from error
 
     def _done(self, grant: Grant, right: Right, folder: int, number: int) -> str:
