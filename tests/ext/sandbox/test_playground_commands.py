@@ -13,6 +13,7 @@ import pytest
 from acc_ace.ext.sandbox.box import Box, Ran
 from acc_ace.ext.sandbox.experiments import HARMS
 from acc_ace.ext.sandbox.playground import Playground
+from acc_ace.ext.survivor.cli import survive
 from acc_ace.ext.survivor.recent_ticks import runs_folder
 from tests.e2e.processes import BIN, ROOT, environment
 from tests.e2e.test_cli import CommandLine
@@ -40,6 +41,7 @@ def acc_ace(
 ) -> CommandLine:
     require_bubblewrap()
     monkeypatch.setenv("ACC_ACE_PLAYGROUND__COMMAND", "bwrap")
+    monkeypatch.setattr(survive, "LIVE_DELAY", 0.0)
     return CommandLine(monkeypatch, capsys, tmp_path / "data")
 
 
@@ -238,7 +240,17 @@ def test_a_run_that_is_told_to_end_leaves_no_process(
 ) -> None:
     claude = fake_claude(tmp_path, f"{FORKS}time.sleep(600)\n")
     running = subprocess.Popen(  # noqa: S603 - our own command
-        [str(BIN / "acc-ace"), "playground", "live", "--ticks", "3", "--model", "claude-cli/a"],
+        [
+            str(BIN / "acc-ace"),
+            "playground",
+            "live",
+            "--ticks",
+            "3",
+            "--model",
+            "claude-cli/a",
+            "--tick-delay",
+            "0",
+        ],
         env=environment(
             acc_ace.data,
             ACC_ACE_PLAYGROUND__COMMAND="bwrap",
