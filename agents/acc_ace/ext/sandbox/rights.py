@@ -41,7 +41,6 @@ _BEGIN: Final = """insert or ignore into acts
     values (?, ?, ?, ?, ?, 'cut off', 'it may have been done or not', 0) returning 1"""
 _FOUND: Final = "select outcome, shown from acts where (life, step, kind) = (?, ?, ?)"
 _END: Final = "update acts set outcome = ?, shown = ?, ms = ? where (life, step, kind) = (?, ?, ?)"
-_OLD: Final = "update acts set life = life || ' until ' || ? where life = ?"
 _SUMS: Final = "select stage, outcome, count(*), avg(ms), max(ms) from acts group by 1, 2"
 
 
@@ -144,9 +143,8 @@ class WorkLog:
         """Take the folder back."""
         self._note("", "", "", "")
 
-    def begin(self, life: str) -> None:
-        """A life begins that had the name of an earlier one: its acts are not this one's."""
-        self._rows(_OLD, _now(), life)
+    def tidy(self) -> None:
+        """Drop the oldest acts beyond MOST_ACTS."""
         self._rows(_TIDY, MOST_ACTS)
 
     def once(self, act: WorkAct, do: Callable[[], str], *, is_relived: bool) -> tuple[WorkEnd, str]:

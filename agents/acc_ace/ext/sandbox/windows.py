@@ -6,6 +6,7 @@ is that of a process.
 """
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -86,8 +87,13 @@ class Windows:
 
     def _seen(self) -> dict[str, str]:
         """The titles of the windows by their numbers."""
-        numbers = self._x11("ids").split()[:MOST_WINDOWS]
-        return {number: self._x11("title", number).rstrip("\n") for number in numbers}
+        numbers, titles = self._x11("ids").split(), dict[str, str]()
+        if len(numbers) > MOST_WINDOWS:
+            raise NotDone(f"there are more than {MOST_WINDOWS} windows")
+        for number in numbers:
+            with suppress(NotDone):  # One that is closed meanwhile has no title.
+                titles[number] = self._x11("title", number).rstrip("\n")
+        return titles
 
     def _x11(self, name: str, window: str = "", rest: str = "") -> str:
         values = {"{window}": window, "{rest}": rest}

@@ -40,9 +40,9 @@ _LINE: Final = 80
 _WORDS: Final[Mapping[Right, str]] = {
     "observe": "list folder files",
     "read": "read open file",
-    "write": "write save file",
-    "run": "run execute script program",
-    "gui": "click type window screenshot",
+    "write": "write save change modify overwrite file disk",
+    "run": "run execute start script program code スクリプト プログラム 実行",
+    "gui": "click type open window mouse screen screenshot picture クリック 入力 画面 ウィンドウ",
 }
 """What an act does, for rules that forbid it."""
 
@@ -65,10 +65,9 @@ class Workspace(World):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Lay out the world; `seed` names the life in the log, which begins if it `is_new`."""
-        self._life = str(seed)
-        if (options or {}).get("is_new"):
-            self._log.begin(self._life)
+        """Lay out the world; `seed`, and when it was `born` by the options, name the life."""
+        self._life = f"{seed} {(options or {}).get('born') or ''}".strip()
+        self._log.tidy()
         return super().reset(seed=seed, options=options)
 
     def use(self) -> Touch | None:
@@ -77,6 +76,8 @@ class Workspace(World):
         if not code:
             return None
         kind, number = KINDS[code - 1], self._at[0] * self.sizes.side + self._at[1]
+        if is_cancelled():
+            raise asyncio.CancelledError
         act = WorkAct(self._life, self._step, kind, self._rights[kind])
         if self.is_relived:
             outcome, text = self._log.once(act, str, is_relived=True)
@@ -183,7 +184,9 @@ def _content(folder: int, names: Sequence[str], number: int) -> tuple[str, bytes
 
 def _put(folder: int, name: str, content: bytes) -> None:
     """Write a file whole, in place of what stood there, also of a link."""
-    new = f".{name}.{os.getpid()}"
+    new = f".{name}.new"
+    with suppress(FileNotFoundError):
+        os.unlink(new, dir_fd=folder)
     opened = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=folder)
     try:
         with open(opened, "wb") as file:

@@ -10,6 +10,7 @@ fear learn from what was lived, not from beliefs.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Final, NamedTuple
 
@@ -60,9 +61,15 @@ class LiveEpisode:
     """The surroundings of the Execution Engine, with map, fear, curiosity, rewards and logs."""
 
     def __init__(
-        self, key: SessionKey, world: World, *, layout: int, mind: str = "", is_new: bool = True
+        self,
+        key: SessionKey,
+        world: World,
+        *,
+        layout: int,
+        mind: str = "",
+        born: datetime | None = None,
     ) -> None:
-        """`layout` is the seed of the ground, `mind` what an earlier life left.
+        """`layout` is the seed of the ground, `mind` what an earlier life left, `born` its time.
 
         Raises what the world raises.
         """
@@ -78,7 +85,7 @@ class LiveEpisode:
         self.ticks, self.steps, self.is_over, self.died_of = 0, 0, False, ""
         self.last = Tick()
         self._lived: list[_Lived] = []
-        observation, info = world.reset(seed=layout, options={"is_new": is_new})
+        observation, info = world.reset(seed=layout, options={"born": born})
         self._take(observation, info["signs"])
 
     @cached_property

@@ -50,6 +50,9 @@ RECALLED: Final = 12
 MOST_FAILURES: Final = 5
 """Ticks in a row in which the world may fail."""
 
+MOST_DOUBLINGS: Final = 7
+"""The longest wait for a model is 64 pauses of its breaker, as a rule half an hour."""
+
 BOUNDS: Final = {
     "retrieved_artifacts_tokens": 16,
     "episodic_trace_tokens": 32,
@@ -151,7 +154,6 @@ class Survivor:
         error does, with the ticks so far committed. Raises ConfigError, InputError,
         SpendingCeilingError, ConstraintBudgetError, ConflictError or StoreError.
         """
-        limits = self.container.settings.limits
         async with StudentModels(self.container, models=self.models, answers=Plan) as students:
             for _ in range(self.options.episodes):
                 life, ticks = await self._begin(students), list[LoopSnapshot]()
@@ -164,9 +166,9 @@ class Survivor:
                         if self._after_life:
                             ticks.append(snapshot)
                         yield snapshot
-                        # A model that is not asked for a while would miss the rest of the life.
-                        pause = limits.breaker_pause_s * life.is_unasked
-                        await asyncio.sleep(max(self.options.tick_delay or 0.0, pause))
+                        await life.mend()
+                        if not life.is_over:
+                            await asyncio.sleep(max(self.options.tick_delay or 0.0, life.pause))
                     await life.close()
                     if self._after_life and ticks:
                         await self._after_life(life.key, ticks)
@@ -191,8 +193,8 @@ class _Life:
     """An episode and its session, whose turns it decides: think, act, and note what was lived."""
 
     episode: LiveEpisode
-    is_unasked = False
-    """Whether the last plan was the planner's, as the thinker's model may not be asked."""
+    _unasked = 0
+    """Plans in a row that were the planner's, as the thinker's model might not be asked."""
 
     def __init__(
         self, survivor: Survivor, number: int, students: Students, notes: Sequence[Artifact]
@@ -226,8 +228,9 @@ class _Life:
         world, mind = self._world_of(seed), await left_mind(self._container, self.key)
         committed = await _committed(self._container, self.key)
         texts = [turn.decision.final_answer for turn in committed if turn.decision]
-        layout, is_new = 100_003 * seed + number, not texts
-        self.episode = LiveEpisode(self.key, world, layout=layout, mind=mind, is_new=is_new)
+        now, layout = self._container.clock.now(), 100_003 * seed + number
+        born = (await self._container.directory.open(self.key, at=now)).created_at
+        self.episode = LiveEpisode(self.key, world, layout=layout, mind=mind, born=born)
         lived = self.episode.replay(texts)
         self._learning.restart(tick.records for tick in lived)
         if texts:
@@ -236,17 +239,13 @@ class _Life:
             self.episode.memory.take(self._container.clock.now())
 
     async def tick(self, port: SettingsPort) -> LoopSnapshot:
-        """Live one tick, and learn from it; a world that failed in it is rebuilt.
-
-        Raises StoreError where it fails again and again.
-        """
-        if len(self._failures) == MOST_FAILURES:
-            raise StoreError(f"the world failed {MOST_FAILURES} times: {self._failures[-1]}")
+        """Live one tick, and learn from it."""
         begun, self._settings = time.process_time(), port.take()
         x_t = TurnInput(text=self.episode.report(), authority=Authority.TOOL)
         await self.controller.run_turns([x_t], self.of)
         record, acted = self.record, self.acted
-        self.is_unasked = not record.observer.stages["generator"].tokens.calls
+        asked = record.observer.stages["generator"].tokens.calls
+        self._unasked = 0 if asked else self._unasked + 1
         if acted.flag == "failed":
             record.observer.warn(f"the world failed: {acted.steps[-1].why}")
         self._reflection = acted.plan.reflection
@@ -254,15 +253,24 @@ class _Life:
         lessons = await self._learning.after_tick(
             snapshot, record.state, record.lessons, first=self.first
         )
-        if acted.flag == "failed":
-            self._failures.append(acted.steps[-1].why)
-            await self.rebuild()
-        else:
-            self._failures.clear()
+        self._failures = [*self._failures, acted.steps[-1].why] if acted.flag == "failed" else []
         version = await self._learning.version()
         totals = await self._container.spending.store.of_session(self.key)
         spent = {"usd": totals.spent.usd, "seconds": time.process_time() - begun}
         return self._with_lessons(snapshot, lessons, version).model_copy(update=spent)
+
+    async def mend(self) -> None:
+        """Rebuild a world that failed. Raises StoreError where it fails again and again."""
+        if len(self._failures) == MOST_FAILURES:
+            raise StoreError(f"the world failed {MOST_FAILURES} times: {self._failures[-1]}")
+        if self._failures:
+            await self.rebuild()
+
+    @property
+    def pause(self) -> float:
+        """Seconds to wait for a model that may not be asked, which would miss the life; doubled."""
+        waits = (1 << min(self._unasked, MOST_DOUBLINGS)) // 2
+        return waits * self._container.settings.limits.breaker_pause_s
 
     def _snapshot(self, record: TurnRecord, acted: Acted) -> LoopSnapshot:
         settings, uses = self._settings, record.observer.stages.values()
