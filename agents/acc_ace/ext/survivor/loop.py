@@ -244,8 +244,8 @@ class _Life:
         x_t = TurnInput(text=self.episode.report(), authority=Authority.TOOL)
         await self.controller.run_turns([x_t], self.of)
         record, acted = self.record, self.acted
-        asked = record.observer.stages["generator"].tokens.calls
-        self._unasked = 0 if asked else self._unasked + 1
+        calls = record.observer.stages["generator"].tokens.calls
+        self._unasked = 0 if calls else self._unasked + 1
         if acted.flag == "failed":
             record.observer.warn(f"the world failed: {acted.steps[-1].why}")
         self._reflection = acted.plan.reflection
