@@ -1,8 +1,8 @@
 """One window of the screen, by the system's tool: xdotool and xwd under X11, osascript on macOS.
 
-Under X11 clicks and keys are sent to the window itself, so that they reach no other one; a program
-that takes none that are sent ignores them. On macOS, which asks for its own permissions, the title
-is that of a process.
+Under X11 clicks and keys are sent to the window itself, also where another one covers it: a program
+may ignore what is sent, and a click that it does not take goes to the frame that holds the window.
+On macOS, which asks for its own permissions, the title is that of a process.
 """
 
 import sys
