@@ -4,7 +4,7 @@ Pure and deterministic. It knows the laws of the world (distances, reach of a hu
 costs), but of natures nothing beyond the beliefs that it is given.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from itertools import permutations, product
 from typing import Literal, NamedTuple
 
@@ -38,7 +38,6 @@ PRICE, LEAST = 0.3, 0.01
 
 TRIAL_RISK = 0.6
 """Chance of damage that is put on trying an unknown thing."""
-
 
 Stance = Nature | Literal["hunter", "harmless"]
 """What a kind of thing or creature may be believed to be."""
@@ -100,9 +99,7 @@ class _Moment:
     def __init__(self, outlook: Outlook, beliefs: Beliefs) -> None:
         self.outlook, self.body = outlook, outlook.body
         self.points = {Nature.WATER: self.body.water, Nature.FOOD: self.body.food}
-        share = shares(outlook.body)
-        self.levels = {Nature.WATER: share["water"], Nature.FOOD: share["food"]}
-        self.lowest = min(self.levels.values())
+        self.levels = {nature: shares(self.body)[nature] for nature in self.points}
         self._natures = {
             name: belief.nature for name, belief in beliefs.items() if belief.weight >= TRUST
         }
@@ -153,6 +150,11 @@ class _Moment:
         source = self.source(nature)
         return self.points[nature] - (source.cost if source else 0)
 
+    def has_room(self, nature: Nature) -> bool:
+        """Whether a known source is worth its steps; a step away from it never makes it so."""
+        source, (points, most) = self.source(nature), self.body.points[nature]
+        return source is not None and points + source.cost <= TOP_UP * most
+
     def refuge(self) -> _Goal:
         """Where to be when nothing is to be done: away from threats, else in a safe area."""
         if self.is_threatened:
@@ -173,18 +175,17 @@ class _Moment:
 
 
 def _need(moment: _Moment) -> _Goal | None:
-    """Go for the water or food that is short; search or gamble where no source is known."""
+    """Go for water or food that is short, by a round of all that is not full; search or gamble."""
     short = [nature for nature in moment.levels if _is_short(moment, nature)]
     known = [nature for nature in short if moment.source(nature)]
-    pressing = [nature for nature in known if moment.slack(nature) <= MARGIN]
     for nature in short:
-        if nature not in known and not pressing:
+        if nature not in known and all(moment.slack(other) > MARGIN for other in known):
             frontier = moment.outlook.frontier
             search = _Goal(f"search for {nature}", frontier) if frontier else None
             return _gamble(moment, nature) or search
     if not known:
         return None
-    source = _first(moment, known)
+    source = _first(moment, {*known, *filter(moment.has_room, moment.levels)})
     return _Goal(f"get {moment.nature(source.kind)}", source.cell, source.kind)
 
 
@@ -192,11 +193,11 @@ def _is_short(moment: _Moment, nature: Nature) -> bool:
     source, level = moment.source(nature), moment.levels[nature]
     if source is None:
         return level <= SHORT + SEARCH * moment.outlook.exploration
-    is_handy = source.cost <= HANDY and level <= TOP_UP
-    return is_handy or level <= SHORT or moment.slack(nature) <= MARGIN
+    is_short = level <= SHORT or moment.slack(nature) <= MARGIN
+    return is_short or (source.cost <= HANDY and moment.has_room(nature))
 
 
-def _first(moment: _Moment, natures: Sequence[Nature]) -> _Source:
+def _first(moment: _Moment, natures: Collection[Nature]) -> _Source:
     """The source to go to first: of the shortest round that comes in time to all.
 
     A step on such a round makes it shorter than any other, so the choice is kept without memory.
@@ -230,11 +231,10 @@ def _gamble(moment: _Moment, nature: Nature) -> _Goal | None:
 
 def _heal(moment: _Moment) -> _Goal | None:
     """Take a remedy, or rest where that heals."""
-    body, safe = moment.body, moment.safe
-    remedy = moment.source(Nature.REMEDY)
+    body, safe, remedy = moment.body, moment.safe, moment.source(Nature.REMEDY)
     if remedy and remedy.cost <= REACH and body.life <= WEAK * body.most_life:
         return _Goal("heal", remedy.cell, remedy.kind)
-    is_fed = moment.lowest >= FED
+    is_fed = min(moment.levels.values()) >= FED
     is_weak = body.life <= (WHOLE if safe != (0, 0) else 0.99) * body.most_life
     return _Goal("rest", safe) if safe is not None and is_fed and is_weak else None
 
