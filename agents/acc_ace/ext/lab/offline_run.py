@@ -95,47 +95,61 @@ async def started(
     samples: Sequence[Sample],
     options: RunOptions,
     *,
+    apart: Sequence[Sample] = (),
     resume: bool = False,
     restart: bool = False,
 ) -> AsyncIterator[StartedRun]:
     """Open the run of these options and samples, under a lock against other processes.
 
-    Without `resume` a run that has already started is refused; `restart` deletes its playbook
-    and starts over. Raises InputError, SessionBusyError while another process has the lock,
+    `apart` is the test set, or what an online run answers and learns from in order. Without
+    `resume` a run that has already started is refused; `restart` deletes its playbook and starts
+    over. Raises InputError, SessionBusyError while another process has the lock,
     ConflictError or StoreError.
     """
-    name = f"learn-{run_name(samples, options)}"
+    name = run_name(samples, options, apart)
     async with AsyncExitStack() as stack:
         try:
-            key = SessionKey(options.app, "", name)
+            key = SessionKey(options.app, "", f"learn-{name}")
             await stack.enter_async_context(container.lock.hold(key, wait_s=_WAIT_S))
         except SessionBusyError as error:
             raise SessionBusyError(
-                f"another process is doing the run {name}; wait for it"
+                f"another process is doing the run learn-{name}; wait for it"
             ) from error
-        yield await _begin(container, samples, options, resume=resume, restart=restart)
+        parts = split(samples, options, apart)
+        _check(options, parts)
+        yield await _begin(container, name, options, parts, resume=resume, restart=restart)
 
 
 _WAIT_S = 2.0
 """Seconds to wait for another process with the same run."""
 
 
+def _check(options: RunOptions, parts: Split) -> None:
+    """Raise InputError for what cannot be scored, or would be answered after it was learnt from."""
+    scored = {"--heldout": parts.heldout, "--test": () if options.online else parts.apart}
+    for option, samples in scored.items():
+        if missing := sum(sample.target is None for sample in samples):
+            raise InputError(
+                f"{missing} of {len(samples)} samples of {option} have no 'target', so versions "
+                f"cannot be scored; use {option} 0 to learn without a score"
+            )
+    learnt = {sample.text for sample in (*parts.train, *parts.heldout)}
+    if both := sum(sample.text in learnt for sample in parts.apart):
+        raise InputError(
+            f"{'--warm-up' if options.online else '--test'}: {both} of {len(parts.apart)} samples "
+            "are in both files, so what is learnt would be scored; take them out of one"
+        )
+
+
 async def _begin(
     container: Container,
-    samples: Sequence[Sample],
+    name: str,
     options: RunOptions,
+    parts: Split,
     *,
     resume: bool,
     restart: bool,
 ) -> StartedRun:
-    parts = split(samples, options)
-    missing = sum(sample.target is None for sample in parts.heldout)
-    if missing:
-        raise InputError(
-            f"{missing} of {len(parts.heldout)} held-out samples have no 'target', so versions "
-            "cannot be scored; use --heldout 0 to learn without a score"
-        )
-    name = run_name(samples, options)
     file, folder = RunFile(container.settings.data_dir, name), run_folder(container, name)
     state = file.load()
     if state is not None and restart:
@@ -177,6 +191,7 @@ async def continue_run(
             store=container.playbooks,
             clock=container.clock,
             limits=container.settings.limits,
+            prices=container.spending.prices,
             save=save,
             max_rounds=container.settings.reflector_max_rounds,
         )
@@ -187,6 +202,8 @@ def position_text(state: RunState) -> str:
     """The run's progress in words."""
     if state.outcome:
         return f"finished: {state.outcome}"
+    if state.scoring:
+        return f"{state.scoring.of} score, {state.scoring.samples} answered"
     return f"epoch {state.epoch + 1} of {state.options.epochs}, {state.position} of {state.train}"
 
 
