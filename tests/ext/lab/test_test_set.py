@@ -178,19 +178,32 @@ async def test_a_warm_up_is_learnt_offline_and_goes_on_online_from_the_best_vers
     assert (state.outcome, await school.bullets()) == ("online", ())
 
 
-async def test_a_warm_up_that_made_it_worse_is_rolled_back_first(tmp_path: Path) -> None:
-    # What is learnt from the odd one is wrong for every other red lamp.
-    reds = [sample for sample in calls(*range(0, 60, 3)) if sample.target == "Fire"]
-    odd = Sample(text="Who comes for the red lamp of house 99?", target="nobody")
-    warm = [sample.model_copy(update={"target": "nobody"}) for sample in reds[:9]]
-    school = Honest(tmp_path, insight="")
-    school.llm = ScriptedLlm().on("generator", school._answer).on("curator", school._curate)
-    school.llm.on("reflector", {"key_insight": "A red lamp: Water comes."})
-    state = await school.learn([*warm, odd], apart=TEST, online=True, heldout=0.3)
-    assert [score.score for score in state.scores] == [1.0, 0.0]
-    # The first answer online knows nothing of the bad lesson; the next ones do, being taught it.
-    first = next(r for r in school.llm.requests_of("generator") if TEST[0].text in prompt_text(r))
-    assert "Water comes" not in read_tagged(prompt_text(first))["playbook"]
+class Spoiled(Honest):
+    """One that is taught well in its first epoch, and then that nobody comes any more."""
+
+    def _answer(self, request: LlmRequest) -> dict[str, object]:
+        closed = "Nobody comes." in read_tagged(prompt_text(request))["playbook"]
+        return {"final_answer": "nobody"} if closed else super()._answer(request)
+
+    def _reflect(self, request: LlmRequest) -> dict[str, object]:
+        text = read_tagged(prompt_text(request))["current_input"]["text"]
+        if text in texts(TEST) or len(self.llm.requests_of("reflector")) <= len(DATA) - 4:
+            return super()._reflect(request)
+        return {"key_insight": "Nobody comes."}
+
+
+async def test_the_best_version_is_tested_not_the_last_one(tmp_path: Path) -> None:
+    state = await Spoiled(tmp_path).learn(DATA, apart=TEST, heldout=0.2, epochs=2)
+    assert [score.score for score in state.scores] == [0.0, 1.0, 0.0]
+    assert [(score.epoch, score.right) for score in state.tests] == [(0, 0), (1, 6)]
+
+
+async def test_online_goes_on_from_the_best_version_not_the_last_one(tmp_path: Path) -> None:
+    school = Spoiled(tmp_path)
+    state = await school.learn(DATA, apart=TEST, online=True, heldout=0.2, epochs=2)
+    assert [score.score for score in state.scores] == [0.0, 1.0, 0.0]
+    assert [(score.epoch, score.right) for score in state.tests] == [(1, 6)]
+    assert "Nobody comes." not in {bullet.content for bullet in await school.learnt(state)}
 
 
 @pytest.mark.parametrize("options", [{"heldout": 0.2}, {"online": True, "heldout": 0.2}])
