@@ -206,17 +206,17 @@ async def test_online_goes_on_from_the_best_version_not_the_last_one(tmp_path: P
     assert "Nobody comes." not in {bullet.content for bullet in await school.learnt(state)}
 
 
-@pytest.mark.parametrize("options", [{"heldout": 0.2}, {"online": True, "heldout": 0.2}])
+@pytest.mark.parametrize("online", [False, True])
 @pytest.mark.parametrize("die_after", [0, 3, 8, 12, 24, 30, 34])
 async def test_a_killed_run_asks_no_finished_sample_again(
-    tmp_path: Path, die_after: int, options: dict[str, object]
+    tmp_path: Path, die_after: int, online: bool
 ) -> None:
     uncut = Honest(tmp_path / "uncut")
-    whole = await uncut.learn(DATA, apart=TEST, **options)
+    whole = await uncut.learn(DATA, apart=TEST, online=online)
     killed, resumed = Honest(tmp_path / "killed"), Honest(tmp_path / "killed")
     with pytest.raises(KilledError):
-        await killed.learn(DATA, apart=TEST, die_after=die_after, **options)
-    state = await resumed.learn(DATA, apart=TEST, resume=True, **options)
+        await killed.learn(DATA, apart=TEST, die_after=die_after, online=online)
+    state = await resumed.learn(DATA, apart=TEST, resume=True, online=online)
     assert killed.answered() + resumed.answered() == uncut.answered()
     assert without_seconds(state) == without_seconds(whole)
 
@@ -276,22 +276,18 @@ def priced(request: LlmRequest) -> LlmResponse:
 
 
 @pytest.mark.parametrize(
-    ("samples", "apart", "options", "complaint"),
+    ("apart", "online", "complaint"),
     [
-        (DATA, DATA[:2], {}, "--test: 2 of 2 samples are in both files"),
-        (DATA, DATA[:2], {"online": True}, "--warm-up: 2 of 2 samples are in both files"),
-        (DATA, [Sample(text="x")], {}, "1 of 1 samples of --test have no 'target'"),
+        (DATA[:2], False, "--test: 2 of 2 samples are in both files"),
+        (DATA[:2], True, "--warm-up: 2 of 2 samples are in both files"),
+        ([Sample(text="x")], False, "1 of 1 samples of --test have no 'target'"),
     ],
 )
 async def test_sets_that_cannot_be_scored_honestly_are_refused(
-    tmp_path: Path,
-    samples: list[Sample],
-    apart: list[Sample],
-    options: dict[str, object],
-    complaint: str,
+    tmp_path: Path, apart: list[Sample], online: bool, complaint: str
 ) -> None:
     with pytest.raises(InputError, match=complaint):
-        await Honest(tmp_path).learn(samples, apart=apart, **options)
+        await Honest(tmp_path).learn(DATA, apart=apart, online=online)
 
 
 def test_an_interval_of_a_share_is_wilsons() -> None:

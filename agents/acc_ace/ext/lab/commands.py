@@ -44,7 +44,7 @@ def learn(
         float, typer.Option(min=0, max=0.9, help="Fraction held out to choose the best version.")
     ] = 0.2,
     test: Annotated[
-        str | None, typer.Option(metavar="FILE|SHARE", help="Test set: a file, or a fraction.")
+        str | None, typer.Option(metavar="FILE|SHARE", help="Test set: a file or a fraction (0.2).")
     ] = None,
     online: Annotated[
         bool, typer.Option("--online", help="Score each sample in order, then learn from it.")

@@ -167,7 +167,7 @@ _OUTCOMES = {
 def _score_line(score: HeldoutScore) -> str:
     name = "before" if score.epoch == 0 else f"after epoch {score.epoch}"
     unanswered = score.samples - score.answered
-    note = f", {unanswered} unanswered" if unanswered else ""
+    note = f", {unanswered} without a score" if unanswered else ""
     if score.of == "online":
         return f"online score: {score.score:.3f} ({score.samples} samples{note})"
     if score.of == "test":
