@@ -1,11 +1,14 @@
 """What is learnt of the ACE formula task by a student who knows no formula.
 
-    python -m bench.formula_gain --data formula.jsonl [--limit 200] [--seeds 3]
+    python -m bench.formula_gain --data formula.jsonl [--limit 200] [--seeds 3] [--test FILE]
 
 Answers are right where a live lesson of the playbook states the formula that the question names,
 and wrong elsewhere. The Reflector, given the truth, says that formula; the Curator adds what the
 Reflector says. All three are scripts, so what differs between two versions is what their gates let
 into the playbook and what selection shows of it, not a model. Scores are of held-out questions.
+
+With `--test`, `acc-ace learn` is run in their place: offline with that test set, online on it, and
+offline first and then online. Half as many of its questions as `--limit` are the test set.
 """
 
 import argparse
@@ -21,7 +24,9 @@ from google.adk.models.llm_request import LlmRequest
 from acc_ace.adk.student_models import STUDENTS, StudentModels
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
-from acc_ace.ext.lab.offline_run import read_samples
+from acc_ace.ext.lab.learn import summary
+from acc_ace.ext.lab.offline_run import continue_run, read_samples, started
+from acc_ace.ext.lab.run_state import RunOptions, Sample
 from bench.playbook_benefit import Help, measure
 from tests.fakes.default_replies import prompt_text
 from tests.fakes.scripted_llm import ScriptedLlm
@@ -73,10 +78,10 @@ def _shown(words: str, text: str) -> bool:
     return words in text or json.dumps(words)[1:-1] in text
 
 
-def student_of(path: Path, limit: int) -> Student:
-    """The scripts for the first samples of a file."""
-    lines = path.read_text(encoding="utf-8").splitlines()[:limit]
-    return Student([json.loads(line) for line in lines])
+def student_of(limit: int, *paths: Path) -> Student:
+    """The scripts for the first samples of each file."""
+    files = [path.read_text(encoding="utf-8").splitlines()[:limit] for path in paths]
+    return Student([json.loads(line) for lines in files for line in lines])
 
 
 async def gain(student: Student, path: Path, *, limit: int, seeds: int) -> Help:
@@ -99,6 +104,35 @@ async def gain(student: Student, path: Path, *, limit: int, seeds: int) -> Help:
             )
 
 
+async def runs(student: Student, path: Path, test: Path, *, limit: int) -> dict[str, str]:
+    """What `acc-ace learn` says of the test set: offline, online, and offline first."""
+    train, apart = read_samples(path, limit=limit), read_samples(test, limit=limit // 2)
+    return {
+        "offline": await _run(student, train, apart, online=False),
+        "online": await _run(student, [], apart, online=True),
+        "offline, then online": await _run(student, train, apart, online=True),
+    }
+
+
+async def _run(
+    student: Student, samples: list[Sample], apart: list[Sample], *, online: bool
+) -> str:
+    llm = ScriptedLlm().on("generator", student.answer)
+    models = dict.fromkeys(
+        STUDENTS, llm.on("reflector", student.reflect).on("curator", student.curate)
+    )
+    options = RunOptions(app="formula", online=online)
+    with tempfile.TemporaryDirectory(prefix="acc-ace-bench-") as folder:
+        container = build_container(Settings(store="memory", data_dir=Path(folder)))
+        async with (
+            StudentModels(container, models=models) as students,
+            started(container, samples, options, apart=apart) as run,
+        ):
+            state = await continue_run(container, run, students, progress=lambda _: None)
+        await container.close()
+        return summary(state, run.folder)
+
+
 def main() -> None:
     """Print what was learnt."""
     parser = argparse.ArgumentParser(
@@ -107,8 +141,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--limit", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--test", type=Path)
     options = parser.parse_args()
-    student = student_of(options.data, options.limit)
+    student = student_of(options.limit, options.data, *filter(None, [options.test]))
+    if options.test:
+        reports = asyncio.run(runs(student, options.data, options.test, limit=options.limit))
+        print("\n\n".join(f"{name}\n{text}" for name, text in reports.items()))
+        return
     found = asyncio.run(gain(student, options.data, limit=options.limit, seeds=options.seeds))
     for trial in found.trials:
         print(
