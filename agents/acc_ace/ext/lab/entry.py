@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from typing import Final
 
-_COMMANDS: Final = {"": ("acc_ace.ext.lab.commands",)}
+_COMMANDS: Final = {
+    "": ("acc_ace.ext.lab.commands", "acc_ace.ext.lab.temptation.commands"),
+}
 
 
 class LabEntry:
     """The hook `commands`."""
 
     def commands(self, group: str) -> Sequence[str]:
-        """`learn` and `bench recall`."""
+        """`learn`, `bench recall` and `eval`."""
         return _COMMANDS.get(group, ())
 
 

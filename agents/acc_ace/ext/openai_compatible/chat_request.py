@@ -140,7 +140,8 @@ def _result(result: types.FunctionResponse, calls: list[tuple[str, str]]) -> Jso
 def _instruction(value: types.ContentUnion | None) -> str:
     if not value:
         return ""
-    content = value if isinstance(value, types.Content) else types.UserContent(value)
+    parts = list[types.PartUnionDict](value) if isinstance(value, list) else value
+    content = parts if isinstance(parts, types.Content) else types.UserContent(parts)
     return "\n".join(part.text for part in content.parts or [] if part.text)
 
 

@@ -61,7 +61,9 @@ class GeminiEmbedder:
             reply = await client.aio.models.embed_content(
                 model=self.model,
                 # The API refuses an empty text.
-                contents=[text[:MAX_CHARS] if text.strip() else "-" for text in texts],
+                contents=list[types.ContentUnion](
+                    text[:MAX_CHARS] if text.strip() else "-" for text in texts
+                ),
                 config=types.EmbedContentConfig(
                     task_type=task, output_dimensionality=self._dimensions
                 ),

@@ -1,0 +1,94 @@
+"""`acc-ace eval temptation`: the options; Inspect and the plots are imported when it runs."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+
+from acc_ace.errors import ConfigError
+
+app = typer.Typer(rich_markup_mode=None)
+evals = typer.Typer(help="Measure whether an agent keeps on course.", no_args_is_help=True)
+app.add_typer(evals, name="eval")
+
+_QUICK: Final[dict[str, Any]] = {"per_domain": 1, "attacks": ("none", "document")}
+_NO_EXTRA: Final = "acc-ace eval needs the extra `lab`: pip install 'acc-ace[lab]'"
+
+_Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
+
+
+@evals.command("temptation")
+def eval_temptation(
+    *,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The run's folder; the same one goes on.")
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="One scenario a domain and language, two attacks.")
+    ] = False,
+    contender: Annotated[
+        list[str] | None,
+        typer.Option(help="Who keeps the memory; repeatable. Settings: acc:guard=off,…"),
+    ] = None,
+    attack: Annotated[list[str] | None, typer.Option(help="Repeatable; all by default.")] = None,
+    turns: Annotated[
+        list[int] | None, typer.Option(help="Ordinary turns after the rule; repeatable.")
+    ] = None,
+    temptation: Annotated[
+        list[float] | None, typer.Option(help="p of the scripted agent; repeatable.")
+    ] = None,
+    loss: Annotated[float, typer.Option(min=0, max=1, help="Loss of the scripted memory.")] = 0.1,
+    memory: Annotated[
+        str, typer.Option(help="Who keeps memories without --model: scripted or embedded.")
+    ] = "scripted",
+    model: Annotated[str, typer.Option(help="A real model in place of the scripted agent.")] = "",
+    language: Annotated[list[str] | None, typer.Option(help="en or ja; both by default.")] = None,
+    per_domain: Annotated[
+        int | None, typer.Option(min=0, help="Scenarios a domain and language; 0 = all.")
+    ] = None,
+    scenarios: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Your own scenario files.")
+    ] = None,
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="Play the held-out scenarios in place of the others.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    parallel: Annotated[int, typer.Option(min=1, max=64, help="Episodes at a time.")] = 1,
+    max_cost: Annotated[
+        float | None, typer.Option(min=0, help="Stop when so many dollars are spent.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be played and cost; play nothing.")
+    ] = False,
+    as_json: _Json = False,
+) -> None:
+    """Does an agent keep to a rule of turn 3? Runs go on where they were stopped."""
+    try:
+        # Inspect and matplotlib are an extra, and slow to import.
+        from acc_ace.ext.lab.temptation import session  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ConfigError(_NO_EXTRA) from error
+    options: dict[str, Any] = {
+        "contenders": contender,
+        "attacks": attack,
+        "benign": turns,
+        "temptation": temptation,
+        "languages": language,
+        "per_domain": per_domain,
+    }
+    options_set = {name: value for name, value in options.items() if value is not None}
+    fixed = {"loss": loss, "memory": memory, "model": model, "seed": seed}
+    code = session.evaluate(
+        {**(_QUICK if quick else {}), **options_set, **fixed},
+        out=out,
+        scenarios=scenarios,
+        held_out=held_out,
+        parallel=parallel,
+        max_cost=max_cost,
+        dry_run=dry_run,
+        as_json=as_json,
+        command=shlex.join(["acc-ace", *sys.argv[1:]]),
+    )
+    raise typer.Exit(code)

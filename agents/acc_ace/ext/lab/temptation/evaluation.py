@@ -1,0 +1,182 @@
+"""Run a plan on Inspect: a task for each contender, a sample for each episode.
+
+Inspect keeps finished samples in the run's folder: a run that was killed, or in which episodes
+failed, goes on with the others when it is started again.
+"""
+
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from google.adk.models.base_llm import BaseLlm
+from inspect_ai import Task, eval_set
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from acc_ace.config import EMBEDDED_MODEL, Settings
+from acc_ace.errors import SpendingCeilingError
+from acc_ace.ext.lab.temptation.contenders import Cast, contender
+from acc_ace.ext.lab.temptation.episode import Grade, play
+from acc_ace.ext.lab.temptation.plan import Trial, TrialPlan, episodes, read_plan
+from acc_ace.ext.lab.temptation.scenario import Suite
+from acc_ace.ext.lab.temptation.scripted_memory import ScriptedMemory
+from acc_ace.ext.lab.temptation.students import ScriptedAgent
+from acc_ace.ext.lab.temptation.talk import Talk, talk
+from acc_ace.models.factory import build_model, close_models
+
+_OUTCOME: Final = "outcome"
+_GRADES: Final = ("violated", "tried", "visible", "release_ran")
+
+
+class Unplayed(NamedTuple):
+    """An episode without an outcome."""
+
+    contender: str
+    episode: str
+    error: str
+
+
+class Results(NamedTuple):
+    """What a run has so far."""
+
+    outcomes: list[Grade]
+    failures: list[Unplayed]
+
+
+class CostCeiling:
+    """What a run may still spend, in dollars; None for no ceiling."""
+
+    def __init__(self, most: float | None) -> None:
+        self._most, self._spent = most, 0.0
+
+    def require(self) -> None:
+        """Raises SpendingCeilingError when nothing is left."""
+        if self._most is not None and self._spent >= self._most:
+            raise SpendingCeilingError(
+                f"--max-cost: ${self._spent:.2f} of ${self._most:.2f} are spent; "
+                "give more, and the run goes on with the other episodes"
+            )
+
+    def pay(self, nano_usd: int | None) -> None:
+        """Tally an episode. Raises SpendingCeilingError for one without a price."""
+        if nano_usd is None and self._most is not None:
+            raise SpendingCeilingError("--max-cost: the model has no price; see ACC_ACE_PRICES")
+        self._spent += (nano_usd or 0) / 1e9
+
+
+def run(
+    plan: TrialPlan, suite: Suite, folder: Path, *, parallel: int = 1, max_cost: float | None = None
+) -> bool:
+    """Play what is not finished yet; whether all is. Failed episodes are played once more."""
+    purse = CostCeiling(max_cost)
+    done, _ = eval_set(
+        [_task(plan, suite, name, purse) for name in plan.contenders],
+        log_dir=str(folder / "logs"),
+        model=None,
+        display="none",
+        max_samples=parallel,
+        max_tasks=1,
+        # All others are played before the run is called incomplete.
+        continue_on_fail=True,
+        fail_on_error=True,
+        retry_attempts=1,
+        retry_wait=0.01,
+        retry_immediate=False,
+        log_level="error",
+        ctl_server=False,
+    )
+    return done
+
+
+def read_results(folder: Path) -> Results:
+    """What the logs of a run's folder hold; of an episode that was played again, the newest."""
+    outcomes, failures = dict[tuple[str, str], Grade](), dict[tuple[str, str], Unplayed]()
+    logs = [read_eval_log(info) for info in list_eval_logs(str(folder / "logs"))]
+    for log in sorted(logs, key=lambda each: each.eval.created):
+        name = str((log.eval.metadata or {})["contender"])
+        for sample in log.samples or []:
+            key = (name, str(sample.id))
+            scores = [score for score in (sample.scores or {}).values() if score.metadata]
+            if scores and scores[0].metadata:
+                outcomes[key] = Grade.model_validate(scores[0].metadata[_OUTCOME])
+                failures.pop(key, None)
+            elif sample.error and key not in outcomes:
+                failures[key] = Unplayed(*key, sample.error.message)
+    place = {name: number for number, name in enumerate(read_plan(folder).contenders)}
+    every = sorted(outcomes.values(), key=lambda one: place.get(one.contender, len(place)))
+    return Results(every, [*failures.values()])
+
+
+def _task(plan: TrialPlan, suite: Suite, name: str, purse: CostCeiling) -> Task:
+    trials = {episode.name: episode for episode in episodes(plan, suite, name)}
+    samples = [Sample(id=each, input=trials[each].scenario.rule) for each in trials]
+    return Task(
+        dataset=MemoryDataset(samples),
+        solver=_plays(plan, suite, name, trials, purse),
+        scorer=_graded(),
+        name="".join(sign if sign.isalnum() else "_" for sign in name),
+        metadata={"contender": name},
+    )
+
+
+@solver
+def _plays(
+    plan: TrialPlan, suite: Suite, name: str, trials: dict[str, Trial], purse: CostCeiling
+) -> Solver:
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        del generate
+        purse.require()
+        outcome = await _played(plan, suite, name, trials[str(state.sample_id)])
+        purse.pay(outcome.cost.nano_usd)
+        state.metadata[_OUTCOME] = outcome.model_dump(mode="json")
+        return state
+
+    return solve
+
+
+async def _played(plan: TrialPlan, suite: Suite, name: str, episode: Trial) -> Grade:
+    scenario, attack = episode.scenario, episode.attack
+    turns = talk(scenario, suite.attacks, attack, benign=episode.benign, seed=plan.seed)
+    async with AsyncExitStack() as stack:
+        cast = _real(plan, stack) if plan.model else _scripted(plan, turns, name, episode)
+        return await play(
+            name,
+            contender(name),
+            turns,
+            cast,
+            attack=attack,
+            benign=episode.benign,
+            temptation=0.0 if plan.model else episode.temptation,
+        )
+
+
+def _scripted(plan: TrialPlan, turns: Talk, name: str, episode: Trial) -> Cast:
+    memory = ScriptedMemory(
+        episode.scenario,
+        build_model("compressor", Settings(compressor={"model": EMBEDDED_MODEL})),
+        reads=plan.memory == "scripted",
+        loss=plan.loss,
+        seed=f"{plan.seed} {name} {episode.name}",
+    )
+    return Cast(ScriptedAgent(turns, p=episode.temptation, seed=plan.seed), memory)
+
+
+def _real(plan: TrialPlan, stack: AsyncExitStack) -> Cast:
+    settings = Settings(generator={"model": plan.model}, compressor={"model": plan.model})
+    models: list[BaseLlm] = [build_model(role, settings) for role in ("generator", "compressor")]
+    stack.push_async_callback(close_models, models)
+    return Cast(*models)
+
+
+@scorer(metrics={"*": [mean()]})
+def _graded() -> Scorer:
+    async def score(state: TaskState, target: Target) -> Score:
+        del target
+        outcome = state.metadata[_OUTCOME]
+        return Score(
+            value={name: int(outcome[name]) for name in _GRADES}, metadata={_OUTCOME: outcome}
+        )
+
+    return score

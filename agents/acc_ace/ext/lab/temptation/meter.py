@@ -1,0 +1,179 @@
+"""Tally what a model is asked and what it costs, and whether a request showed the rule."""
+
+import time
+import unicodedata
+from collections.abc import AsyncGenerator, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from google.adk.models._capabilities import LlmCapabilities
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from pydantic import ConfigDict, PrivateAttr
+
+from acc_ace.core.schemas.base import Value
+from acc_ace.core.schemas.report import TokenUse
+from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.ext.lab.temptation.scenario import LabCall
+from acc_ace.models.prices import load_prices
+
+_PUNCTUATION: Final = ("P", "Z", "C", "S")
+
+
+class Cost(Value):
+    """What the models of an episode were asked, and what it took."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_cached: int = 0
+    tokens_out: int = 0
+    estimated: bool = False
+    """Whether tokens of some call were estimated: its model reported none."""
+    nano_usd: int | None = 0
+    """Billionths of a dollar by list price; None where a model has no price."""
+    seconds: float = 0.0
+    first_token_s: float = 0.0
+    """The mean of the agent's own calls."""
+
+
+@dataclass
+class TrialMeter:
+    """Counts over all models of an episode, and what the agent was shown in the present turn."""
+
+    used: dict[str, list[TokenUse]] = field(default_factory=dict)
+    seconds: float = 0.0
+    waits: list[float] = field(default_factory=list)
+    estimated: bool = False
+    requests: list[str] = field(default_factory=list)
+    called: list[LabCall] = field(default_factory=list)
+    """Texts of the agent's requests, and its calls, since the turn began."""
+
+    def cost(self) -> Cost:
+        """The sums."""
+        table, nano = load_prices(), list[int | None]()
+        for name, uses in self.used.items():
+            price = table.price(name)
+            free = name.startswith(("embedded/", "scripted/"))
+            nano += [0 if free else price.nano(use) if price else None for use in uses]
+        every = [use for uses in self.used.values() for use in uses]
+        prices = [each for each in nano if each is not None]
+        return Cost(
+            calls=len(every),
+            tokens_in=sum(use.input for use in every),
+            tokens_cached=sum(use.cached for use in every),
+            tokens_out=sum(use.output + use.thinking for use in every),
+            estimated=self.estimated,
+            nano_usd=sum(prices) if len(prices) == len(nano) else None,
+            seconds=round(self.seconds, 3),
+            first_token_s=round(sum(self.waits) / len(self.waits), 3) if self.waits else 0.0,
+        )
+
+
+class MeteredLlm(BaseLlm):
+    """A model as it is, counted. `is_agent` marks the one whose requests are looked at."""
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    is_agent: bool = False
+    _of: BaseLlm = PrivateAttr()
+    _meter: TrialMeter = PrivateAttr()
+
+    def __init__(self, of: BaseLlm, meter: TrialMeter, *, is_agent: bool = False) -> None:
+        super().__init__(model=of.model, is_agent=is_agent)
+        self._of, self._meter = of, meter
+
+    @property
+    def capabilities(self) -> LlmCapabilities:
+        """Those of the model."""
+        return self._of.capabilities
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Raises what the model raises."""
+        text, began, first, last = request_text(llm_request), time.perf_counter(), 0.0, None
+        if self.is_agent:
+            self._meter.requests.append(text)
+        try:
+            async for response in self._of.generate_content_async(llm_request, stream=stream):
+                first, last = first or time.perf_counter() - began, response
+                if self.is_agent and not response.partial:
+                    self._meter.called += _calls(response)
+                yield response
+        finally:  # Who asks may stop listening at the first response.
+            self._meter.seconds += time.perf_counter() - began
+            if self.is_agent:
+                self._meter.waits.append(first)
+            self._meter.used.setdefault(self.model, []).append(self._use(text, last))
+
+    def _use(self, text: str, last: LlmResponse | None) -> TokenUse:
+        usage = last.usage_metadata if last else None
+        if usage is None or usage.prompt_token_count is None:
+            self._meter.estimated = True
+            replied = request_text_of([last.content]) if last and last.content else ""
+            return TokenUse(input=estimate_tokens(text), output=estimate_tokens(replied))
+        return TokenUse(
+            input=usage.prompt_token_count,
+            output=usage.candidates_token_count or 0,
+            thinking=usage.thoughts_token_count or 0,
+            cached=min(usage.cached_content_token_count or 0, usage.prompt_token_count),
+        )
+
+
+def _calls(response: LlmResponse) -> list[LabCall]:
+    parts = (response.content.parts if response.content else None) or []
+    called = [part.function_call for part in parts if part.function_call]
+    return [
+        LabCall(tool=call.name or "", args={n: str(v) for n, v in (call.args or {}).items()})
+        for call in called
+    ]
+
+
+def request_text(llm_request: LlmRequest) -> str:
+    """All words of a request: instruction, contents, calls and results."""
+    instruction: Any = llm_request.config.system_instruction
+    if isinstance(instruction, types.Content):
+        instruction = request_text_of([instruction])
+    return f"{instruction or ''}\n{request_text_of(llm_request.contents)}"
+
+
+def request_text_of(contents: Iterable[types.Content]) -> str:
+    """The words of contents."""
+    words = []
+    for part in (part for content in contents for part in content.parts or []):
+        if part.function_call:
+            words.append(f"{part.function_call.name} {part.function_call.args}")
+        elif part.function_response:
+            words.append(" ".join(map(str, (part.function_response.response or {}).values())))
+        elif part.text:
+            words.append(part.text)
+    return "\n".join(words)
+
+
+def bare(text: str) -> str:
+    """Letters and digits alone, so that line breaks, quotes and full stops tell nothing apart."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(sign for sign in folded if unicodedata.category(sign)[0] not in _PUNCTUATION)
+
+
+def scripted(part: types.Part, llm_request: LlmRequest) -> LlmResponse:
+    """A script's reply, with tokens by estimate."""
+    content = types.Content(role="model", parts=[part])
+    tokens = [
+        estimate_tokens(request_text(llm_request)),
+        estimate_tokens(request_text_of([content])),
+    ]
+    usage = types.GenerateContentResponseUsageMetadata(
+        prompt_token_count=tokens[0],
+        candidates_token_count=tokens[1],
+        total_token_count=sum(tokens),
+    )
+    return LlmResponse(content=content, usage_metadata=usage)
+
+
+def shows(text: str, words: str, *, but: str = "") -> bool:
+    """Whether `words` stand in a text, other than within `but`."""
+    whole = bare(text)
+    return bare(words) in (whole.replace(bare(but), "\0") if but else whole)

@@ -1,0 +1,124 @@
+"""What a run plays: contenders × scenarios × attacks × lengths × temptations, and its folder."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Final, Literal, NamedTuple, get_args
+
+from pydantic import Field, ValidationError
+
+from acc_ace.core.schemas.base import Value
+from acc_ace.errors import InputError
+from acc_ace.ext.lab.temptation.contenders import CONTENDERS, contender, has_playbook
+from acc_ace.ext.lab.temptation.scenario import AttackKind, Language, Scenario, Suite
+
+FORMAT: Final = 1
+"""Version of a run's folder."""
+
+ATTACKS: Final[tuple[AttackKind, ...]] = get_args(AttackKind)
+
+Memory = Literal["scripted", "embedded"]
+"""Who keeps memories in a run with a scripted agent: see `scripted_memory`."""
+
+
+class TrialPlan(Value):
+    """All that tells one run from another."""
+
+    contenders: tuple[str, ...] = tuple(CONTENDERS)
+    attacks: tuple[AttackKind, ...] = ATTACKS
+    benign: tuple[int, ...] = Field(default=(10,), description="Benign turns after the rule.")
+    temptation: tuple[float, ...] = Field(default=(0.5,), description="Of the scripted agent.")
+    loss: float = Field(default=0.1, ge=0, le=1, description="Of the scripted memory.")
+    memory: Memory = "scripted"
+    model: str = Field(default="", description="A real model in place of the scripted ones.")
+    languages: tuple[Language, ...] = ("en", "ja")
+    per_domain: int = Field(default=0, ge=0, description="Scenarios of a domain; 0 = all.")
+    seed: int = Field(default=0, ge=0)
+    suite: str = Field(default="", description="Digest of scenarios and attacks.")
+    format: int = FORMAT
+
+
+class Trial(NamedTuple):
+    """One conversation of a run."""
+
+    scenario: Scenario
+    attack: AttackKind
+    benign: int
+    temptation: float
+
+    @property
+    def name(self) -> str:
+        """Its id among those of a contender."""
+        return f"{self.scenario.name} {self.attack} n={self.benign} p={self.temptation}"
+
+
+def digest(suite: Suite) -> str:
+    """The same for the same scenarios and attacks."""
+    return hashlib.sha256(suite.model_dump_json().encode()).hexdigest()[:16]
+
+
+def checked(plan: TrialPlan) -> TrialPlan:
+    """The plan. Raises InputError for a contender, a length or a temptation that cannot be."""
+    for name in plan.contenders:
+        contender(name)
+    if bad := [number for number in plan.benign if not 0 <= number <= 1_000]:
+        raise InputError(f"--turns: {bad[0]} is not between 0 and 1,000")
+    if wrong := [share for share in plan.temptation if not 0 <= share <= 1]:
+        raise InputError(f"--temptation: {wrong[0]} is not between 0 and 1")
+    return plan
+
+
+def episodes(plan: TrialPlan, suite: Suite, name: str) -> Iterator[Trial]:
+    """Those that a contender plays; a lesson is slipped only to one with a playbook."""
+    counts: dict[tuple[str, str], int] = {}
+    for scenario in suite.scenarios:
+        key = (scenario.domain, scenario.language)
+        counts[key] = counts.get(key, 0) + 1
+        if scenario.language not in plan.languages or 0 < plan.per_domain < counts[key]:
+            continue
+        for attack, benign, share in product(plan.attacks, plan.benign, plan.temptation):
+            if attack != "lesson" or has_playbook(name):
+                yield Trial(scenario, attack, benign, share)
+
+
+def open_folder(folder: Path, plan: TrialPlan) -> None:
+    """Begin a run in a folder, or go on with it.
+
+    Raises InputError when the folder holds another run, or one of another version.
+    """
+    file = folder / "run.json"
+    if file.exists():
+        _require_same(read_plan(folder), plan, folder)
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        raise InputError(f"--out: {folder} is no folder of a run, and not empty; name another")
+    file.write_text(plan.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def read_plan(folder: Path) -> TrialPlan:
+    """The plan of a run's folder. Raises InputError without one, or for another version."""
+    file = folder / "run.json"
+    try:
+        written = json.loads(file.read_text(encoding="utf-8"))
+        version = written.get("format") if isinstance(written, dict) else None
+        if version != FORMAT:
+            raise InputError(
+                f"--out: {folder} is a run of format {version}, not {FORMAT}; name another folder"
+            )
+        return TrialPlan.model_validate(written)
+    except (OSError, ValueError, ValidationError) as error:
+        raise InputError(f"--out: {file} cannot be read ({error})") from error
+
+
+def _require_same(before: TrialPlan, plan: TrialPlan, folder: Path) -> None:
+    differing = [
+        name for name in TrialPlan.model_fields if getattr(before, name) != getattr(plan, name)
+    ]
+    if differing:
+        raise InputError(
+            f"--out: {folder} is a run with other options ({', '.join(differing)}); "
+            "name another folder, or give the same options to go on"
+        )

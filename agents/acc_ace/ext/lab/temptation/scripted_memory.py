@@ -1,0 +1,123 @@
+"""A scripted model that keeps a contender's memory: it summarises, reads and judges, and loses.
+
+A summary keeps lines. For ours it replies as the key-free engine does; with `reads` it points at
+the rule and its release, and judges calls, as the scenario's author meant them. Each line, each
+item of a reply's list, and each verdict is lost with probability `loss`.
+"""
+
+import json
+import random
+import re
+from collections.abc import AsyncGenerator, Iterator
+from typing import Any, Final
+
+from google.adk.models._capabilities import LlmCapabilities
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.genai import types
+from pydantic import PrivateAttr
+
+from acc_ace.core.text.tokens import clip_tokens
+from acc_ace.errors import ModelUnavailable
+from acc_ace.ext.embedded.prompt_parts import read_inputs
+from acc_ace.ext.lab.temptation.meter import bare, request_text, request_text_of, scripted
+from acc_ace.ext.lab.temptation.scenario import Scenario
+from acc_ace.models.response_shape import role_of
+
+SUMMARY_TOKENS: Final = 500
+"""Length of a summary."""
+
+_NUMBERED: Final = r"⟦(\d+)⟧([^⟦\n]+)"
+_RULE: Final = r"\[(c-\d+)\]([^\n]+)"
+
+
+class ScriptedMemory(BaseLlm):
+    """Replies for all roles but the agent's."""
+
+    loss: float = 0.0
+    reads: bool = True
+    _scenario: Scenario = PrivateAttr()
+    _engine: BaseLlm = PrivateAttr()
+    _coin: random.Random = PrivateAttr()
+
+    def __init__(
+        self, scenario: Scenario, engine: BaseLlm, *, reads: bool, loss: float, seed: str
+    ) -> None:
+        super().__init__(model="scripted/memory", loss=loss, reads=reads)
+        self._scenario, self._engine = scenario, engine
+        self._coin = random.Random(seed)  # noqa: S311 - repeatable, no secret
+
+    @property
+    def capabilities(self) -> LlmCapabilities:
+        """Those of the engine."""
+        return self._engine.capabilities
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """One response. Raises ModelUnavailable as a judge that does not read."""
+        del stream
+        role = role_of(llm_request)
+        if role == "guard":
+            yield _replied(json.dumps(self._verdict(llm_request)), llm_request)
+        elif role in {None, "generator"}:  # No schema: a summary is asked for.
+            yield _replied(self._summary(request_text_of(llm_request.contents)), llm_request)
+        else:
+            async for response in self._engine.generate_content_async(llm_request):
+                yield self._lossy(llm_request, response, is_read=role == "compressor")
+
+    def _keeps(self) -> bool:
+        return self._coin.random() >= self.loss
+
+    def _summary(self, text: str) -> str:
+        lines = [line for line in text.splitlines() if line.strip() and self._keeps()]
+        while len(lines) > 1 and clip_tokens(whole := "\n".join(lines), SUMMARY_TOKENS) != whole:
+            lines.pop(self._coin.randrange(len(lines)))
+        return "\n".join(lines)
+
+    def _verdict(self, llm_request: LlmRequest) -> dict[str, object]:
+        if not self.reads:
+            raise ModelUnavailable("no scripted model judges calls; the compiled rules decide")
+        inputs = read_inputs(request_text(llm_request))
+        call, rules = json.loads(str(inputs["call"])), inputs["rules"]
+        wrong = self._scenario.wrong.call
+        is_wrong = wrong is not None and (call["tool"], call["arguments"]) == (
+            wrong.tool,
+            wrong.args,
+        )
+        own = bare(self._scenario.rule)
+        rule_id = next((rule["id"] for rule in _list(rules) if bare(rule["text"]) in own), None)
+        return {"conflict": is_wrong and rule_id is not None and self._keeps(), "rule_id": rule_id}
+
+    def _lossy(
+        self, llm_request: LlmRequest, response: LlmResponse, *, is_read: bool
+    ) -> LlmResponse:
+        text = request_text_of([response.content]) if response.content else ""
+        if not text.startswith("{"):
+            return response
+        reply: dict[str, Any] = json.loads(text)
+        if is_read and self.reads:
+            reply["rule_changes"] = list(self._changes(request_text(llm_request)))
+        for name, value in reply.items():
+            if isinstance(value, list):
+                reply[name] = [item for item in value if self._keeps()]
+        return _replied(json.dumps(reply, ensure_ascii=False), llm_request)
+
+    def _changes(self, text: str) -> Iterator[dict[str, object]]:
+        rule, release = bare(self._scenario.rule), bare(self._scenario.release)
+        rules = {bare(words): rule_id for rule_id, words in re.findall(_RULE, text)}
+        for number, sentence in re.findall(_NUMBERED, text):
+            words = bare(sentence)
+            if words and words in rule:
+                yield {"sentence": int(number), "kind": "restriction"}
+            elif words and words in release and rule in rules:
+                yield {"sentence": int(number), "kind": "release", "rule_id": rules[rule]}
+
+
+def _replied(text: str, llm_request: LlmRequest) -> LlmResponse:
+    return scripted(types.Part(text=text), llm_request)
+
+
+def _list(value: object) -> list[dict[str, str]]:
+    return value if isinstance(value, list) else []

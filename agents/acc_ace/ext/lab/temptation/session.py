@@ -1,0 +1,106 @@
+"""What `acc-ace eval temptation` does: check, say the price, play, and write the page."""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from acc_ace.cli.output import ExitCode
+from acc_ace.config import load_settings
+from acc_ace.errors import InputError
+from acc_ace.ext.lab.temptation.evaluation import Results, read_results, run
+from acc_ace.ext.lab.temptation.plan import TrialPlan, checked, digest, episodes, open_folder
+from acc_ace.ext.lab.temptation.report import write_report
+from acc_ace.ext.lab.temptation.scenario import SCENARIOS, Suite, load_suite
+from acc_ace.ext.lab.temptation.tables import ContenderRow, rows
+from acc_ace.models.prices import load_prices
+
+_PROBES: Final = 9
+"""Turns of an episode beside the benign ones."""
+
+_TOKENS: Final = {"in": 1_500, "out": 150}
+"""Of a call, for the estimate before a run: what calls of ours have in the mean."""
+
+
+def evaluate(
+    options: Mapping[str, Any],
+    *,
+    out: Path | None,
+    scenarios: Path | None,
+    held_out: bool,
+    parallel: int,
+    max_cost: float | None,
+    dry_run: bool,
+    as_json: bool,
+    command: str,
+) -> ExitCode:
+    """The exit code: FAILED when episodes have no outcome. Raises InputError or ConfigError."""
+    suite = load_suite(scenarios or SCENARIOS, held_out=held_out)
+    plan = _plan(options, suite)
+    if dry_run:
+        print(_estimate(plan, suite))
+        return ExitCode.OK
+    folder = out or load_settings().data_dir / "lab" / f"temptation-{datetime.now():%Y%m%d-%H%M%S}"
+    open_folder(folder, plan)
+    done = run(plan, suite, folder, parallel=parallel, max_cost=max_cost)
+    results = read_results(folder)
+    page = write_report(folder, plan, results, f"{command}{'' if out else f' --out {folder}'}")
+    _tell(results, page, as_json=as_json)
+    return ExitCode.OK if done and not results.failures else ExitCode.FAILED
+
+
+def _plan(options: Mapping[str, Any], suite: Suite) -> TrialPlan:
+    try:
+        plan = TrialPlan.model_validate({**options, "suite": digest(suite)})
+    except ValidationError as error:
+        faults = error.errors(include_url=False)
+        faults_text = "; ".join(f"--{it['loc'][0]}: {it['msg']}" for it in faults)
+        raise InputError(faults_text) from error
+    return checked(plan)
+
+
+def _estimate(plan: TrialPlan, suite: Suite) -> str:
+    """Episodes, calls and money, roughly."""
+    lines, price = list[str](), load_prices().price(plan.model) if plan.model else None
+    a_call = (_TOKENS["in"] * price.input + _TOKENS["out"] * price.output) / 1e6 if price else 0.0
+    for name in plan.contenders:
+        trials = [*episodes(plan, suite, name)]
+        a_turn = 4 if name.startswith("acc") else 2
+        calls = sum(a_turn * (episode.benign + _PROBES) for episode in trials)
+        money = "no price known" if plan.model and not price else f"about ${calls * a_call:.2f}"
+        lines.append(f"{name:24} {len(trials):6,} episodes  {calls:8,} calls  {money}")
+    return "\n".join(lines)
+
+
+def _tell(results: Results, page: Path, *, as_json: bool) -> None:
+    every = rows(results.outcomes)
+    if as_json:
+        summary = {
+            "episodes": len(results.outcomes),
+            "failed": len(results.failures),
+            "report": str(page),
+            "contenders": [_plain(row) for row in every],
+        }
+        print(json.dumps(summary, ensure_ascii=False))
+        return
+    for row in every:
+        print(
+            f"{row.contender:20} violations {row.violations!s:22} "
+            f"false blocks {row.false_blocks!s:22} released {row.releases}"
+        )
+    for failure in results.failures[:5]:
+        print(f"not played: {failure.contender}, {failure.episode}: {failure.error}")
+    print(f"{len(results.outcomes):,} episodes, {len(results.failures):,} failed: {page}")
+
+
+def _plain(row: ContenderRow) -> dict[str, object]:
+    values = row._asdict()
+    return {
+        name: {"hits": value.hits, "of": value.of, "interval": value.interval}
+        if hasattr(value, "hits")
+        else value
+        for name, value in values.items()
+    }
