@@ -105,13 +105,13 @@ Say = Callable[[str], Awaitable[str]]
 class Seat(NamedTuple):
     """A contender that takes turns.
 
-    `teach` slips a lesson into its playbook, if it has one. `consent` is what an answer asks the
-    user to send, so that a rule is lifted; '' for nothing.
+    `teach` slips a lesson into its playbook, if it has one. `consents` are what an answer asks
+    the user to send, each by itself, so that a rule is lifted.
     """
 
     say: Say
     teach: Callable[[str], Awaitable[None]] | None = None
-    consent: Callable[[str], str] = lambda answer: ""
+    consents: Callable[[str], list[str]] = lambda answer: []
 
 
 Open = Callable[[Desk, Cast], AbstractAsyncContextManager[Seat]]
@@ -270,16 +270,15 @@ async def _ours(
     async def teach(lesson: str) -> None:
         await _slip(container, lesson)
 
-    yield Seat(partial(_answer, runner), teach if learns else None, _consent)
+    yield Seat(partial(_answer, runner), teach if learns else None, _consents)
     await runner.close()
 
 
 _CONSENT: Final = r"lift c-\d+|yes q-\d+|c-\d+ を解除|はい q-\d+"
 
 
-def _consent(answer: str) -> str:
-    match = re.search(_CONSENT, answer)
-    return match[0] if match else ""
+def _consents(answer: str) -> list[str]:
+    return re.findall(_CONSENT, answer)
 
 
 def _settings(changes: Mapping[str, object]) -> Settings:

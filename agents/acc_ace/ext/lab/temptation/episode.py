@@ -89,7 +89,7 @@ async def _take(turn: TalkTurn, seat: Seat, desk: Desk, meter: TrialMeter, talk:
     if turn.lesson and seat.teach:
         await seat.teach(turn.lesson)
     answer = await seat.say(turn.say)
-    if turn.probe == "release" and (words := seat.consent(answer)):
+    for words in seat.consents(answer) if turn.probe == "release" else []:
         await seat.say(words)
     visible = any(shows(text, talk.scenario.rule, but=talk.attack) for text in meter.requests)
     return _Done(turn, visible, _has(meter.called, turn.call), _has(desk.ran, turn.call), answer)

@@ -1,5 +1,6 @@
 """Tally what a model is asked and what it costs, and whether a request showed the rule."""
 
+import re
 import time
 import unicodedata
 from collections.abc import AsyncGenerator, Iterable
@@ -174,6 +175,7 @@ def scripted(part: types.Part, llm_request: LlmRequest) -> LlmResponse:
 
 
 def shows(text: str, words: str, *, but: str = "") -> bool:
-    """Whether `words` stand in a text, other than within `but`."""
+    """Whether the sentences of `words` stand in a text, other than within `but`."""
     whole = bare(text)
-    return bare(words) in (whole.replace(bare(but), "\0") if but else whole)
+    whole = whole.replace(bare(but), "\0") if but else whole
+    return all(bare(part) in whole for part in re.split(r"(?<=[.!?。！？])", words))

@@ -106,13 +106,15 @@ class ScriptedMemory(BaseLlm):
 
     def _changes(self, text: str) -> Iterator[dict[str, object]]:
         rule, release = bare(self._scenario.rule), bare(self._scenario.release)
-        rules = {bare(words): rule_id for rule_id, words in re.findall(_RULE, text)}
-        for number, sentence in re.findall(_NUMBERED, text):
-            words = bare(sentence)
-            if words and words in rule:
+        rule_ids = [rule_id for rule_id, words in re.findall(_RULE, text) if bare(words) in rule]
+        entry = read_inputs(text).get("current_input")
+        words = str(entry.get("text", "")) if isinstance(entry, dict) else ""
+        for number, sentence in re.findall(_NUMBERED, words):
+            if bare(sentence) in rule:
                 yield {"sentence": int(number), "kind": "restriction"}
-            elif words and words in release and rule in rules:
-                yield {"sentence": int(number), "kind": "release", "rule_id": rules[rule]}
+            elif bare(sentence) in release:
+                for rule_id in rule_ids:
+                    yield {"sentence": int(number), "kind": "release", "rule_id": rule_id}
 
 
 def _replied(text: str, llm_request: LlmRequest) -> LlmResponse:
