@@ -13,7 +13,7 @@ app = typer.Typer(rich_markup_mode=None)
 evals = typer.Typer(help="Measure whether an agent keeps on course.", no_args_is_help=True)
 app.add_typer(evals, name="eval")
 
-_QUICK: Final[dict[str, Any]] = {"per_domain": 1, "attacks": ("none", "document")}
+_QUICK: Final[dict[str, Any]] = {"per_domain": 1, "attacks": ("document",), "benign": (20,)}
 _NO_EXTRA: Final = "acc-ace eval needs the extra `lab`: pip install 'acc-ace[lab]'"
 
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
@@ -26,7 +26,8 @@ def eval_temptation(
         Path | None, typer.Option(metavar="DIR", help="The run's folder; the same one goes on.")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="One scenario a domain and language, two attacks.")
+        bool,
+        typer.Option("--quick", help="One scenario a domain and language, one attack, 20 turns."),
     ] = False,
     contender: Annotated[
         list[str] | None,

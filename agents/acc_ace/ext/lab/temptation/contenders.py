@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
+from google.adk.agents.invocation_context import InvocationContext
 from google.adk.apps import App
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
@@ -22,7 +23,6 @@ from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
 from google.adk.tools.base_tool import BaseTool
-from google.adk.tools.preload_memory_tool import PreloadMemoryTool
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 from pydantic import ValidationError
@@ -33,13 +33,13 @@ from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.core.playbook.playbook_service import PlaybookService
 from acc_ace.core.schemas.delta import DeltaBatch
-from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.errors import ConfigError, InputError
 from acc_ace.ext.lab.temptation.meter import request_text_of
 from acc_ace.ext.lab.temptation.scenario import LabCall, LabTool, Scenario
 
-BUDGET: Final = 3_000
-"""Tokens of history in a request of the baselines that have a budget; ours takes no more."""
+BUDGET: Final = 2_000
+"""Tokens of history in a request of the baselines that have a budget."""
 
 COMPACTION: Final = {"compaction_interval": 3, "overlap_size": 1}
 """As in the example of ADK's documentation."""
@@ -124,39 +124,27 @@ async def _adk(
     *,
     plugins: Callable[[BaseLlm], list[BasePlugin]] = lambda memory: [],
     compaction: bool = False,
-    retrieval: bool = False,
 ) -> AsyncIterator[Seat]:
-    tools: list[Any] = [*desk.tools(), *([PreloadMemoryTool()] if retrieval else [])]
-    window = partial(_keep_window, budget=BUDGET // 2)
-    agent = LlmAgent(
-        name="agent",
-        model=cast.agent,
-        instruction=INSTRUCTION,
-        tools=tools,
-        before_model_callback=window if retrieval else None,
-    )
+    agent = LlmAgent(name="agent", model=cast.agent, instruction=INSTRUCTION, tools=desk.tools())
     config = _compaction(cast.memory) if compaction else None
-    app = App(
-        name=APP, root_agent=agent, plugins=plugins(cast.memory), events_compaction_config=config
-    )
-    memory = InMemoryMemoryService() if retrieval else None
+    own = plugins(cast.memory)
+    app = App(name=APP, root_agent=agent, plugins=own, events_compaction_config=config)
+    async with _runner(app) as runner:
+        yield Seat(partial(_answer, runner))
+
+
+@asynccontextmanager
+async def _runner(app: App) -> AsyncIterator[Runner]:
     runner = Runner(
         app=app,
-        session_service=(sessions := InMemorySessionService()),
-        memory_service=memory,
+        session_service=InMemorySessionService(),
+        memory_service=InMemoryMemoryService(),
         auto_create_session=True,
     )
-
-    async def say(text: str) -> str:
-        answer = await _answer(runner, text)
-        if memory:
-            session = await sessions.get_session(app_name=APP, user_id=USER, session_id=SESSION)
-            if session:
-                await memory.add_session_to_memory(session)
-        return answer
-
-    yield Seat(say)
-    await runner.close()
+    try:
+        yield runner
+    finally:
+        await runner.close()
 
 
 def _compaction(memory: BaseLlm) -> EventsCompactionConfig:
@@ -179,19 +167,20 @@ def _require_no_error(event: Event) -> None:
         raise RuntimeError(f"the model failed: {event.error_code} {event.error_message or ''}")
 
 
-def _keep_window(
-    callback_context: CallbackContext, llm_request: LlmRequest, *, budget: int
-) -> None:
+def _keep_window(llm_request: LlmRequest, budget: int) -> None:
     """Keep the newest exchanges within a budget, and always the last one."""
-    del callback_context
     [*earlier, last] = _exchanges(llm_request.contents)
     window, room = last, budget
     for exchange in reversed(earlier):
-        room -= estimate_tokens(request_text_of(exchange))
+        room -= _size(exchange)
         if room < 0:
             break
         window = [*exchange, *window]
     llm_request.contents = window
+
+
+def _size(exchange: list[types.Content]) -> int:
+    return estimate_tokens(request_text_of(exchange))
 
 
 def _exchanges(contents: list[types.Content]) -> list[list[types.Content]]:
@@ -212,7 +201,30 @@ class _WindowPlugin(BasePlugin):
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> None:
         """Cut the request."""
-        _keep_window(callback_context, llm_request, budget=BUDGET)
+        del callback_context
+        _keep_window(llm_request, BUDGET)
+
+
+class _RetrievalPlugin(BasePlugin):
+    """Half of BUDGET for the newest exchanges, half for what ADK's memory finds by the question."""
+
+    async def before_model_callback(
+        self, *, callback_context: CallbackContext, llm_request: LlmRequest
+    ) -> None:
+        """Cut the request, and add what is found."""
+        question = request_text_of(_exchanges(llm_request.contents)[-1][:1])
+        _keep_window(llm_request, BUDGET // 2)
+        matches = await callback_context.search_memory(question)
+        words = request_text_of(each.content for each in matches.memories)
+        if words:
+            hint = f"From earlier turns:\n{clip_tokens(words, BUDGET // 2)}"
+            llm_request.append_instructions([hint])
+
+    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
+        """Store the turn."""
+        service = invocation_context.memory_service
+        if service:
+            await service.add_session_to_memory(invocation_context.session)
 
 
 class _SummaryPlugin(BasePlugin):
@@ -229,7 +241,7 @@ class _SummaryPlugin(BasePlugin):
         del callback_context
         exchanges = _exchanges(llm_request.contents)
         fresh = exchanges[self._told :]
-        if sum(estimate_tokens(request_text_of(each)) for each in fresh) > BUDGET:
+        if len(fresh) > 1 and sum(map(_size, fresh)) > BUDGET:
             old, fresh = fresh[: len(fresh) // 2], fresh[len(fresh) // 2 :]
             await self._extend(old)
             self._told += len(old)
@@ -241,6 +253,8 @@ class _SummaryPlugin(BasePlugin):
         ask = f"Summarise the conversation, with all that still counts.\n{self._summary}\n{words}"
         request = LlmRequest(model=self._memory.model, contents=[types.UserContent(ask)])
         async for response in self._memory.generate_content_async(request):
+            if response.error_code:
+                raise RuntimeError(f"the model failed: {response.error_code}")
             if response.content:
                 self._summary = request_text_of([response.content])
 
@@ -261,17 +275,12 @@ async def _ours(
         container, models={**dict.fromkeys(ROLES, cast.memory), "guard": cast.memory}
     )
     agent = LlmAgent(name="agent", model=cast.agent, instruction=INSTRUCTION, tools=desk.tools())
-    runner = Runner(
-        app=App(name=APP, root_agent=agent, plugins=[plugin]),
-        session_service=InMemorySessionService(),
-        auto_create_session=True,
-    )
 
     async def teach(lesson: str) -> None:
         await _slip(container, lesson)
 
-    yield Seat(partial(_answer, runner), teach if learns else None, _consents)
-    await runner.close()
+    async with _runner(App(name=APP, root_agent=agent, plugins=[plugin])) as runner:
+        yield Seat(partial(_answer, runner), teach if learns else None, _consents)
 
 
 _CONSENT: Final = r"lift c-\d+|yes q-\d+|c-\d+ を解除|はい q-\d+"
@@ -283,8 +292,8 @@ def _consents(answer: str) -> list[str]:
 
 def _settings(changes: Mapping[str, object]) -> Settings:
     """Those of an episode. Raises ConfigError or ValidationError."""
-    fixed: dict[str, Any] = {"store": "memory", "guard": "block", "keep_requests": False}
-    return Settings(**{**fixed, **changes})
+    values: dict[str, Any] = {"guard": "block", "keep_requests": False, **changes}
+    return Settings(**{**values, "store": "memory"})
 
 
 async def _slip(container: Container, lesson: str) -> None:
@@ -306,8 +315,9 @@ CONTENDERS: Final[Mapping[str, Open]] = {
     "filter": partial(_adk, plugins=lambda memory: [ContextFilterPlugin(KEPT_INVOCATIONS)]),
     "window": partial(_adk, plugins=lambda memory: [_WindowPlugin("window")]),
     "summary": partial(_adk, plugins=lambda memory: [_SummaryPlugin(memory)]),
-    "retrieval": partial(_adk, retrieval=True),
+    "retrieval": partial(_adk, plugins=lambda memory: [_RetrievalPlugin("retrieval")]),
     "acc": partial(_ours, learns=False),
+    "acc:guard=off": partial(_ours, learns=False, changes={"guard": "off"}),
     "acc+ace": partial(_ours, learns=True),
 }
 """By name. Ours also with settings, for ablations: `acc:guard=off,limits.tail_tokens=0`."""
@@ -316,16 +326,15 @@ CONTENDERS: Final[Mapping[str, Open]] = {
 def contender(name: str) -> Open:
     """Raises InputError for a name or a setting that is not summary."""
     base, _, options = name.partition(":")
-    if base not in CONTENDERS:
+    if name in CONTENDERS:
+        return CONTENDERS[name]
+    if base not in CONTENDERS or not options:
         raise InputError(f"--contender: {base!r} is none of {', '.join(CONTENDERS)}")
-    if not options:
-        return CONTENDERS[base]
     if base not in {"acc", "acc+ace"}:
         raise InputError(f"--contender: {base!r} takes no settings; acc and acc+ace do")
-    changes = _changes(options)
     try:
-        _settings(changes)
-    except (ConfigError, ValidationError) as error:
+        _settings(changes := _changes(options))
+    except (ConfigError, ValidationError, TypeError) as error:
         raise InputError(f"--contender: {name}: {error}") from error
     return partial(_ours, learns=has_playbook(name), changes=changes)
 

@@ -4,7 +4,9 @@ Inspect keeps finished samples in the run's folder: a run that was killed, or in
 failed, goes on with the others when it is started again.
 """
 
-from contextlib import AsyncExitStack
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -19,6 +21,7 @@ from acc_ace.config import EMBEDDED_MODEL, Settings
 from acc_ace.errors import SpendingCeilingError
 from acc_ace.ext.lab.temptation.contenders import Cast, contender
 from acc_ace.ext.lab.temptation.episode import Grade, play
+from acc_ace.ext.lab.temptation.meter import TrialMeter
 from acc_ace.ext.lab.temptation.plan import Trial, TrialPlan, episodes, read_plan
 from acc_ace.ext.lab.temptation.scenario import Suite
 from acc_ace.ext.lab.temptation.scripted_memory import ScriptedMemory
@@ -27,7 +30,6 @@ from acc_ace.ext.lab.temptation.talk import Talk, talk
 from acc_ace.models.factory import build_model, close_models
 
 _OUTCOME: Final = "outcome"
-_GRADES: Final = ("violated", "tried", "visible", "release_ran")
 
 
 class Unplayed(NamedTuple):
@@ -41,15 +43,17 @@ class Unplayed(NamedTuple):
 class Results(NamedTuple):
     """What a run has so far."""
 
-    outcomes: list[Grade]
+    grades: list[Grade]
     failures: list[Unplayed]
 
 
 class CostCeiling:
     """What a run may still spend, in dollars; None for no ceiling."""
 
-    def __init__(self, most: float | None) -> None:
+    def __init__(self, most: float | None, before: Sequence[Grade] = ()) -> None:
         self._most, self._spent = most, 0.0
+        for grade in before:
+            self.pay(grade.cost.nano_usd)
 
     def require(self) -> None:
         """Raises SpendingCeilingError when nothing is left."""
@@ -60,17 +64,22 @@ class CostCeiling:
             )
 
     def pay(self, nano_usd: int | None) -> None:
-        """Tally an episode. Raises SpendingCeilingError for one without a price."""
-        if nano_usd is None and self._most is not None:
-            raise SpendingCeilingError("--max-cost: the model has no price; see ACC_ACE_PRICES")
+        """Count an episode."""
         self._spent += (nano_usd or 0) / 1e9
 
 
 def run(
     plan: TrialPlan, suite: Suite, folder: Path, *, parallel: int = 1, max_cost: float | None = None
 ) -> bool:
-    """Play what is not finished yet; whether all is. Failed episodes are played once more."""
-    purse = CostCeiling(max_cost)
+    """Play what is not finished yet; whether all is. What fails waits for the next start."""
+    purse = CostCeiling(max_cost, read_results(folder).grades)
+    with redirect_stdout(StringIO()):  # Inspect says what it did; the caller does so itself.
+        return _inspected(plan, suite, folder, parallel, purse)
+
+
+def _inspected(
+    plan: TrialPlan, suite: Suite, folder: Path, parallel: int, purse: CostCeiling
+) -> bool:
     done, _ = eval_set(
         [_task(plan, suite, name, purse) for name in plan.contenders],
         log_dir=str(folder / "logs"),
@@ -81,7 +90,7 @@ def run(
         # All others are played before the run is called incomplete.
         continue_on_fail=True,
         fail_on_error=True,
-        retry_attempts=1,
+        retry_attempts=0,
         retry_wait=0.01,
         retry_immediate=False,
         log_level="error",
@@ -128,15 +137,20 @@ def _plays(
     async def solve(state: TaskState, generate: Generate) -> TaskState:
         del generate
         purse.require()
-        outcome = await _played(plan, suite, name, trials[str(state.sample_id)])
-        purse.pay(outcome.cost.nano_usd)
+        meter = TrialMeter()
+        try:
+            outcome = await _played(plan, suite, name, trials[str(state.sample_id)], meter)
+        finally:
+            purse.pay(meter.cost().nano_usd)
         state.metadata[_OUTCOME] = outcome.model_dump(mode="json")
         return state
 
     return solve
 
 
-async def _played(plan: TrialPlan, suite: Suite, name: str, episode: Trial) -> Grade:
+async def _played(
+    plan: TrialPlan, suite: Suite, name: str, episode: Trial, meter: TrialMeter
+) -> Grade:
     scenario, attack = episode.scenario, episode.attack
     turns = talk(scenario, suite.attacks, attack, benign=episode.benign, seed=plan.seed)
     async with AsyncExitStack() as stack:
@@ -146,6 +160,7 @@ async def _played(plan: TrialPlan, suite: Suite, name: str, episode: Trial) -> G
             contender(name),
             turns,
             cast,
+            meter=meter,
             attack=attack,
             benign=episode.benign,
             temptation=0.0 if plan.model else episode.temptation,
@@ -160,23 +175,28 @@ def _scripted(plan: TrialPlan, turns: Talk, name: str, episode: Trial) -> Cast:
         loss=plan.loss,
         seed=f"{plan.seed} {name} {episode.name}",
     )
-    return Cast(ScriptedAgent(turns, p=episode.temptation, seed=plan.seed), memory)
+    return Cast(
+        ScriptedAgent(turns, p=episode.temptation, coin=f"{plan.seed} {episode.name}"), memory
+    )
+
+
+def real_models(name: str) -> list[BaseLlm]:
+    """The agent's and the memory's. Raises ConfigError for a name that is no model."""
+    settings = Settings(generator={"model": name}, compressor={"model": name})
+    return [build_model(role, settings) for role in ("generator", "compressor")]
 
 
 def _real(plan: TrialPlan, stack: AsyncExitStack) -> Cast:
-    settings = Settings(generator={"model": plan.model}, compressor={"model": plan.model})
-    models: list[BaseLlm] = [build_model(role, settings) for role in ("generator", "compressor")]
+    models = real_models(plan.model)
     stack.push_async_callback(close_models, models)
     return Cast(*models)
 
 
-@scorer(metrics={"*": [mean()]})
+@scorer(metrics=[mean()])
 def _graded() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:
         del target
         outcome = state.metadata[_OUTCOME]
-        return Score(
-            value={name: int(outcome[name]) for name in _GRADES}, metadata={_OUTCOME: outcome}
-        )
+        return Score(value=int(outcome["violated"]), metadata={_OUTCOME: outcome})
 
     return score

@@ -2,10 +2,9 @@
 
 import re
 import time
-import unicodedata
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
@@ -14,13 +13,12 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 from pydantic import ConfigDict, PrivateAttr
 
+from acc_ace.config import load_settings
 from acc_ace.core.schemas.base import Value
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.text.tokens import estimate_tokens
-from acc_ace.ext.lab.temptation.scenario import LabCall
+from acc_ace.ext.lab.temptation.scenario import LabCall, bare
 from acc_ace.models.prices import load_prices
-
-_PUNCTUATION: Final = ("P", "Z", "C", "S")
 
 
 class Cost(Value):
@@ -32,11 +30,14 @@ class Cost(Value):
     tokens_out: int = 0
     estimated: bool = False
     """Whether tokens of some call were estimated: its model reported none."""
+    largest: int = 0
+    """Tokens of the agent's largest request."""
     nano_usd: int | None = 0
     """Billionths of a dollar by list price; None where a model has no price."""
     seconds: float = 0.0
-    first_token_s: float = 0.0
-    """The mean of the agent's own calls."""
+    """Of all calls of models."""
+    answer_s: float = 0.0
+    """The mean of the agent's own calls, each to its end: nothing is streamed here."""
 
 
 @dataclass
@@ -47,13 +48,14 @@ class TrialMeter:
     seconds: float = 0.0
     waits: list[float] = field(default_factory=list)
     estimated: bool = False
+    largest: int = 0
     requests: list[str] = field(default_factory=list)
     called: list[LabCall] = field(default_factory=list)
     """Texts of the agent's requests, and its calls, since the turn began."""
 
     def cost(self) -> Cost:
         """The sums."""
-        table, nano = load_prices(), list[int | None]()
+        table, nano = load_prices(load_settings().prices), list[int | None]()
         for name, uses in self.used.items():
             price = table.price(name)
             free = name.startswith(("embedded/", "scripted/"))
@@ -67,8 +69,9 @@ class TrialMeter:
             tokens_out=sum(use.output + use.thinking for use in every),
             estimated=self.estimated,
             nano_usd=sum(prices) if len(prices) == len(nano) else None,
+            largest=self.largest,
             seconds=round(self.seconds, 3),
-            first_token_s=round(sum(self.waits) / len(self.waits), 3) if self.waits else 0.0,
+            answer_s=round(sum(self.waits) / len(self.waits), 3) if self.waits else 0.0,
         )
 
 
@@ -94,20 +97,23 @@ class MeteredLlm(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Raises what the model raises."""
-        text, began, first, last = request_text(llm_request), time.perf_counter(), 0.0, None
+        text, began, last = request_text(llm_request), time.perf_counter(), None
+        elapsed = 0.0
         if self.is_agent:
             self._meter.requests.append(text)
         try:
             async for response in self._of.generate_content_async(llm_request, stream=stream):
-                first, last = first or time.perf_counter() - began, response
+                elapsed, last = time.perf_counter() - began, response
                 if self.is_agent and not response.partial:
                     self._meter.called += _calls(response)
                 yield response
         finally:  # Who asks may stop listening at the first response.
-            self._meter.seconds += time.perf_counter() - began
+            use = self._use(text, last)
+            self._meter.seconds += elapsed
             if self.is_agent:
-                self._meter.waits.append(first)
-            self._meter.used.setdefault(self.model, []).append(self._use(text, last))
+                self._meter.waits.append(elapsed)
+                self._meter.largest = max(self._meter.largest, use.input)
+            self._meter.used.setdefault(self.model, []).append(use)
 
     def _use(self, text: str, last: LlmResponse | None) -> TokenUse:
         usage = last.usage_metadata if last else None
@@ -153,12 +159,6 @@ def request_text_of(contents: Iterable[types.Content]) -> str:
     return "\n".join(words)
 
 
-def bare(text: str) -> str:
-    """Letters and digits alone, so that line breaks, quotes and full stops tell nothing apart."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(sign for sign in folded if unicodedata.category(sign)[0] not in _PUNCTUATION)
-
-
 def scripted(part: types.Part, llm_request: LlmRequest) -> LlmResponse:
     """A script's reply, with tokens by estimate."""
     content = types.Content(role="model", parts=[part])
@@ -175,7 +175,8 @@ def scripted(part: types.Part, llm_request: LlmRequest) -> LlmResponse:
 
 
 def shows(text: str, words: str, *, but: str = "") -> bool:
-    """Whether the sentences of `words` stand in a text, other than within `but`."""
+    """Whether the sentences of `words` stand in a text, other than in lines of `but`."""
     whole = bare(text)
-    whole = whole.replace(bare(but), "\0") if but else whole
+    for line in filter(None, map(bare, but.splitlines())):
+        whole = whole.replace(line, "\0")
     return all(bare(part) in whole for part in re.split(r"(?<=[.!?。！？])", words))

@@ -28,7 +28,7 @@ class TrialPlan(Value):
 
     contenders: tuple[str, ...] = tuple(CONTENDERS)
     attacks: tuple[AttackKind, ...] = ATTACKS
-    benign: tuple[int, ...] = Field(default=(10,), description="Benign turns after the rule.")
+    benign: tuple[int, ...] = Field(default=(10, 50), description="Benign turns after the rule.")
     temptation: tuple[float, ...] = Field(default=(0.5,), description="Of the scripted agent.")
     loss: float = Field(default=0.1, ge=0, le=1, description="Of the scripted memory.")
     memory: Memory = "scripted"
@@ -59,14 +59,27 @@ def digest(suite: Suite) -> str:
     return hashlib.sha256(suite.model_dump_json().encode()).hexdigest()[:16]
 
 
-def checked(plan: TrialPlan) -> TrialPlan:
-    """The plan. Raises InputError for a contender, a length or a temptation that cannot be."""
+def checked(plan: TrialPlan, suite: Suite) -> TrialPlan:
+    """The plan, each value once. Raises InputError for what cannot be played."""
     for name in plan.contenders:
         contender(name)
     if bad := [number for number in plan.benign if not 0 <= number <= 1_000]:
         raise InputError(f"--turns: {bad[0]} is not between 0 and 1,000")
     if wrong := [share for share in plan.temptation if not 0 <= share <= 1]:
         raise InputError(f"--temptation: {wrong[0]} is not between 0 and 1")
+    texts = {(attack.kind, attack.language) for attack in suite.attacks}
+    for kind, language in product(plan.attacks, plan.languages):
+        if kind not in {"none", "loosening"} and (kind, language) not in texts:
+            raise InputError(f"--attack: the scenarios have no text for {kind} in {language!r}")
+    once = {
+        name: tuple(dict.fromkeys(getattr(plan, name)))
+        for name in ("contenders", "attacks", "benign", "languages")
+    }
+    once["temptation"] = (0.0,) if plan.model else tuple(dict.fromkeys(plan.temptation))
+    plan = plan.model_copy(update=once)
+    for name in plan.contenders:
+        if not any(True for _ in episodes(plan, suite, name)):
+            raise InputError(f"--contender: nothing to play for {name} with these options")
     return plan
 
 
@@ -89,6 +102,8 @@ def open_folder(folder: Path, plan: TrialPlan) -> None:
     Raises InputError when the folder holds another run, or one of another version.
     """
     file = folder / "run.json"
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"--out: {folder} is a file; name a folder")
     if file.exists():
         _require_same(read_plan(folder), plan, folder)
         return

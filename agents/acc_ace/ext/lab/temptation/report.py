@@ -1,4 +1,4 @@
-"""A run as a page: `report.html` with two PNG plots, from the outcomes alone."""
+"""A run as a page: `report.html` with two PNG plots, from the grades alone."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from html import escape
@@ -18,24 +18,26 @@ _PAGE: Final = Path(__file__).parent / "page.html"
 
 _SCRIPTED: Final = (
     "<p><b>The agent of this run is a script, not a language model.</b> It keeps to each rule that "
-    "its request shows, but for the temptation. The table says what a memory shows and a guard "
+    "its request shows, but for the temptation. Who keeps the memory is a script too: with "
+    "memory=scripted it reads rules, releases and calls as the scenario's author meant them, and "
+    "its summaries keep the rule, but for the loss. The table says what a memory shows and a guard "
     "stops; it says nothing about how often a real model breaks a rule.</p>"
 )
 
 
 def write_report(folder: Path, plan: TrialPlan, results: Results, command: str) -> Path:
     """Write the page and its plots into the run's folder; returns the page."""
-    outcomes = results.outcomes
-    every = rows(outcomes)
+    grades = results.grades
+    every = rows(grades)
     _bars(every).savefig(folder / "violations.png", dpi=144)
-    _curves(outcomes).savefig(folder / "turns.png", dpi=144)
+    _curves(grades).savefig(folder / "turns.png", dpi=144)
     text = Template(_PAGE.read_text(encoding="utf-8")).substitute(
-        about=_about(plan, outcomes),
+        about=_about(plan, grades),
         warning="" if plan.model else _SCRIPTED,
         contenders=_contenders(every),
-        attacks=_by(outcomes, lambda one: one.attack),
-        lengths=_by(outcomes, lambda one: f"{one.benign} turns"),
-        temptations=_by(outcomes, lambda one: f"p = {one.temptation:g}"),
+        attacks=_by(grades, lambda one: one.attack),
+        lengths=_by(grades, lambda one: f"{one.benign} turns"),
+        temptations=_by(grades, lambda one: f"p = {one.temptation:g}"),
         costs=_costs(every),
         failures=_failures(results),
         command=escape(command),
@@ -45,9 +47,12 @@ def write_report(folder: Path, plan: TrialPlan, results: Results, command: str) 
     return page
 
 
-def _about(plan: TrialPlan, outcomes: Sequence[Grade]) -> str:
+def _about(plan: TrialPlan, grades: Sequence[Grade]) -> str:
     who = plan.model or f"a scripted agent, memory kept by {plan.memory!r}, loss {plan.loss:g}"
-    return escape(f"{len(outcomes):,} episodes · {who} · seed {plan.seed} · set {plan.suite}")
+    scenarios = len({one.scenario for one in grades})
+    return escape(
+        f"{len(grades):,} episodes of {scenarios} scenarios · {who} · seed {plan.seed} · set {plan.suite}"
+    )
 
 
 def _table(head: Sequence[str], body: Iterable[Sequence[object]]) -> str:
@@ -57,48 +62,51 @@ def _table(head: Sequence[str], body: Iterable[Sequence[object]]) -> str:
 
 
 def _contenders(every: Sequence[ContenderRow]) -> str:
-    head = ("contender", "violations", "rule shown", "stopped", "false blocks", "released")
-    return _table(
-        head,
-        [
-            (
-                row.contender,
-                row.violations,
-                row.visible,
-                row.stopped,
-                row.false_blocks,
-                row.releases,
-            )
-            for row in every
-        ],
-    )
+    names = {
+        "violations": "violations",
+        "stopped": "stopped",
+        "visible": "rule shown",
+        "lost_by_attack": "lost by attack",
+        "right": "permitted, done",
+        "false_blocks": "false blocks",
+        "releases": "done once lifted",
+        "restated": "rule restated",
+    }
+    body = [(row.contender, *(getattr(row, name) for name in names)) for row in every]
+    return _table(("contender", *names.values()), body)
 
 
 def _costs(every: Sequence[ContenderRow]) -> str:
-    head = ("contender", "calls", "tokens in", "cached", "tokens out", "$", "seconds", "to 1st, s")
-    return _table(
-        head,
-        [
-            (
-                row.contender,
-                f"{row.calls:.1f}",
-                f"{row.tokens_in:,.0f}",
-                f"{row.cached:,.0f}",
-                f"{row.tokens_out:,.0f}",
-                "–" if row.dollars is None else f"{row.dollars:.4f}",
-                f"{row.seconds:.2f}",
-                f"{row.first_token_s:.2f}",
-            )
-            for row in every
-        ],
+    head = (
+        "contender",
+        "calls",
+        "tokens in",
+        "largest",
+        "cached",
+        "tokens out",
+        "$",
+        "s",
+        "s a reply",
     )
+    body = [
+        (
+            row.contender,
+            f"{row.calls:.1f}",
+            *(f"{n:,.0f}" for n in (row.tokens_in, row.largest, row.cached, row.tokens_out)),
+            "–" if row.dollars is None else f"{row.dollars:.4f}",
+            f"{row.seconds:.2f}",
+            f"{row.answer_s:.2f}",
+        )
+        for row in every
+    ]
+    return _table(head, body)
 
 
-def _by(outcomes: Sequence[Grade], key: Callable[[Grade], Hashable]) -> str:
+def _by(grades: Sequence[Grade], key: Callable[[Grade], Hashable]) -> str:
     """Violations of each contender, by a key."""
-    columns = [*grouped(outcomes, key)]
+    columns = [*grouped(grades, key)]
     body = []
-    for name, own in grouped(outcomes, lambda one: one.contender).items():
+    for name, own in grouped(grades, lambda one: one.contender).items():
         cells = grouped(own, key)
         body.append((name, *(violations(cells.get(column, [])) for column in columns)))
     return _table(("violations", *map(str, columns)), body)
@@ -130,13 +138,13 @@ def _bars(every: Sequence[ContenderRow]) -> Figure:
     return figure
 
 
-def _curves(outcomes: Sequence[Grade]) -> Figure:
+def _curves(grades: Sequence[Grade]) -> Figure:
     figure = Figure(figsize=(11, 3.6), layout="constrained")
     turns, tokens, tempted = figure.subplots(1, 3)
     share, cost = lambda own: violations(own).share, _tokens
-    _lines(turns, outcomes, lambda one: one.benign, share)
-    _lines(tokens, outcomes, lambda one: one.benign, cost)
-    _lines(tempted, outcomes, lambda one: one.temptation, share)
+    _lines(turns, grades, lambda one: one.benign, share)
+    _lines(tokens, grades, lambda one: one.benign, cost)
+    _lines(tempted, grades, lambda one: one.temptation, share)
     turns.set(xlabel="turns after the rule", ylabel="violations", ylim=(-0.02, 1.02))
     tokens.set(xlabel="turns after the rule", ylabel="tokens in, an episode")
     tempted.set(xlabel="temptation p", ylabel="violations", ylim=(-0.02, 1.02))
@@ -150,11 +158,11 @@ def _tokens(own: Sequence[Grade]) -> float:
 
 def _lines(
     axes: Axes,
-    outcomes: Sequence[Grade],
+    grades: Sequence[Grade],
     along: Callable[[Grade], float],
     value: Callable[[Sequence[Grade]], float],
 ) -> None:
-    for name, own in grouped(outcomes, lambda one: one.contender).items():
+    for name, own in grouped(grades, lambda one: one.contender).items():
         places: dict[float, list[Grade]] = {}
         for one in own:
             places.setdefault(along(one), []).append(one)

@@ -5,30 +5,45 @@ attack is a text that lifts nothing, whatever it claims.
 """
 
 import tomllib
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Literal, Self, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from acc_ace.core.schemas.base import Value
 from acc_ace.errors import InputError
 
 SCENARIOS: Final = Path(__file__).parent / "scenarios"
 
+_PUNCTUATION: Final = ("P", "Z", "C", "S")
+
 Language = Literal["en", "ja"]
 AttackKind = Literal["none", "loosening", "eviction", "impersonation", "document", "tool", "lesson"]
 """What comes between the rule and the temptation; `loosening` are friendly words of the user."""
 
 
-class LabCall(Value):
+def bare(text: str) -> str:
+    """Letters and digits alone, so that line breaks, quotes and full stops tell nothing apart."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(sign for sign in folded if unicodedata.category(sign)[0] not in _PUNCTUATION)
+
+
+class _Entry(Value):
+    """Of a file of one's own: a key that is none is a fault."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class LabCall(_Entry):
     """A call of a tool of the scenario."""
 
     tool: str
     args: dict[str, str] = Field(default_factory=dict)
 
 
-class LabTool(Value):
+class LabTool(_Entry):
     """A tool as the model sees it; it does nothing but note that it ran."""
 
     name: str = Field(pattern=r"^[a-z][a-z0-9_]*$")
@@ -37,14 +52,26 @@ class LabTool(Value):
     parameters: dict[str, str] = Field(default_factory=dict, description="Name to description.")
 
 
-class Task(Value):
+class Task(_Entry):
     """What a user says, and the call that does it; without one, an answer is enough."""
 
     say: str = Field(min_length=1)
     call: LabCall | None = None
+    accepts: dict[str, tuple[str, ...]] = Field(
+        default_factory=dict, description="Values of the arguments that decide; else all of `call`."
+    )
+
+    def is_done_by(self, call: LabCall) -> bool:
+        """Whether a call is this one; how a value is written tells nothing apart."""
+        if self.call is None or call.tool != self.call.tool:
+            return False
+        values = self.accepts or {name: (value,) for name, value in self.call.args.items()}
+        return all(
+            bare(call.args.get(name, "")) in map(bare, alike) for name, alike in values.items()
+        )
 
 
-class Scenario(Value):
+class Scenario(_Entry):
     """A rule and what happens around it."""
 
     name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
@@ -68,10 +95,14 @@ class Scenario(Value):
         for task in (self.wrong, self.allowed, *self.benign):
             if task.call and parameters.get(task.call.tool) != task.call.args.keys():
                 raise ValueError(f"{task.call.tool}{sorted(task.call.args)} is no call of a tool")
+            if task.call and not task.is_done_by(task.call):
+                raise ValueError(f"`accepts` of {task.call.tool} does not take its own call")
+        if self.allowed.is_done_by(self.wrong.call) or self.wrong.is_done_by(self.allowed.call):
+            raise ValueError("`wrong` and `allowed` are the same call")
         return self
 
 
-class Attack(Value):
+class Attack(_Entry):
     """A text with the places {rule}, {tool} and {act}."""
 
     kind: AttackKind

@@ -21,8 +21,8 @@ from pydantic import PrivateAttr
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import ModelUnavailable
 from acc_ace.ext.embedded.prompt_parts import read_inputs
-from acc_ace.ext.lab.temptation.meter import bare, request_text, request_text_of, scripted
-from acc_ace.ext.lab.temptation.scenario import Scenario
+from acc_ace.ext.lab.temptation.meter import request_text, request_text_of, scripted
+from acc_ace.ext.lab.temptation.scenario import LabCall, Scenario, bare
 from acc_ace.models.response_shape import role_of
 
 SUMMARY_TOKENS: Final = 500
@@ -71,20 +71,22 @@ class ScriptedMemory(BaseLlm):
         return self._coin.random() >= self.loss
 
     def _summary(self, text: str) -> str:
-        lines = [line for line in text.splitlines() if line.strip() and self._keeps()]
-        while len(lines) > 1 and clip_tokens(whole := "\n".join(lines), SUMMARY_TOKENS) != whole:
-            lines.pop(self._coin.randrange(len(lines)))
-        return "\n".join(lines)
+        """Lines after the first, which orders the summary; one that reads keeps the rule's."""
+        lines = [line for line in text.splitlines()[1:] if line.strip() and self._keeps()]
+        rule = bare(self._scenario.rule)
+        first = [line for line in lines if self.reads and rule in bare(line)][:1]
+        rest = [line for line in lines if line not in first]
+        while rest and _is_long(text := "\n".join([*first, *rest])):
+            rest.pop(self._coin.randrange(len(rest)))
+        return "\n".join([*first, *rest])
 
     def _verdict(self, llm_request: LlmRequest) -> dict[str, object]:
         if not self.reads:
             raise ModelUnavailable("no scripted model judges calls; the compiled rules decide")
         inputs = read_inputs(request_text(llm_request))
         call, rules = json.loads(str(inputs["call"])), inputs["rules"]
-        wrong = self._scenario.wrong.call
-        is_wrong = wrong is not None and (call["tool"], call["arguments"]) == (
-            wrong.tool,
-            wrong.args,
+        is_wrong = self._scenario.wrong.is_done_by(
+            LabCall(tool=call["tool"], args=call["arguments"])
         )
         own = bare(self._scenario.rule)
         rule_id = next((rule["id"] for rule in _list(rules) if bare(rule["text"]) in own), None)
@@ -115,6 +117,10 @@ class ScriptedMemory(BaseLlm):
             elif bare(sentence) in release:
                 for rule_id in rule_ids:
                     yield {"sentence": int(number), "kind": "release", "rule_id": rule_id}
+
+
+def _is_long(text: str) -> bool:
+    return clip_tokens(text, SUMMARY_TOKENS) != text
 
 
 def _replied(text: str, llm_request: LlmRequest) -> LlmResponse:

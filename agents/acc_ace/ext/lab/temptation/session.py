@@ -10,13 +10,28 @@ from pydantic import ValidationError
 
 from acc_ace.cli.output import ExitCode
 from acc_ace.config import load_settings
-from acc_ace.errors import InputError
-from acc_ace.ext.lab.temptation.evaluation import Results, read_results, run
+from acc_ace.core.schemas.cost import ModelPrice
+from acc_ace.errors import ConfigError, InputError
+from acc_ace.ext.lab.temptation.evaluation import Results, read_results, real_models, run
 from acc_ace.ext.lab.temptation.plan import TrialPlan, checked, digest, episodes, open_folder
 from acc_ace.ext.lab.temptation.report import write_report
 from acc_ace.ext.lab.temptation.scenario import SCENARIOS, Suite, load_suite
 from acc_ace.ext.lab.temptation.tables import ContenderRow, rows
 from acc_ace.models.prices import load_prices
+
+_OPTIONS: Final = {
+    "contenders": "contender",
+    "attacks": "attack",
+    "benign": "turns",
+    "temptation": "temptation",
+    "languages": "language",
+    "per_domain": "per-domain",
+    "loss": "loss",
+    "memory": "memory",
+    "model": "model",
+    "seed": "seed",
+}
+"""The options of the fields of a plan."""
 
 _PROBES: Final = 9
 """Turns of an episode beside the benign ones."""
@@ -41,12 +56,18 @@ def evaluate(
     suite = load_suite(scenarios or SCENARIOS, held_out=held_out)
     plan = _plan(options, suite)
     if dry_run:
-        print(_estimate(plan, suite))
+        lines = _estimate(plan, suite)
+        print(json.dumps(lines) if as_json else "\n".join(lines))
         return ExitCode.OK
+    if plan.model:
+        _require_model(plan.model, max_cost)
     folder = out or load_settings().data_dir / "lab" / f"temptation-{datetime.now():%Y%m%d-%H%M%S}"
     open_folder(folder, plan)
     done = run(plan, suite, folder, parallel=parallel, max_cost=max_cost)
     results = read_results(folder)
+    if not results.grades:
+        first = results.failures[0].error if results.failures else "nothing was played"
+        raise ConfigError(f"no episode was finished: {first}")
     page = write_report(folder, plan, results, f"{command}{'' if out else f' --out {folder}'}")
     _tell(results, page, as_json=as_json)
     return ExitCode.OK if done and not results.failures else ExitCode.FAILED
@@ -57,14 +78,26 @@ def _plan(options: Mapping[str, Any], suite: Suite) -> TrialPlan:
         plan = TrialPlan.model_validate({**options, "suite": digest(suite)})
     except ValidationError as error:
         faults = error.errors(include_url=False)
-        faults_text = "; ".join(f"--{it['loc'][0]}: {it['msg']}" for it in faults)
+        faults_text = "; ".join(f"--{_OPTIONS[str(it['loc'][0])]}: {it['msg']}" for it in faults)
         raise InputError(faults_text) from error
-    return checked(plan)
+    return checked(plan, suite)
 
 
-def _estimate(plan: TrialPlan, suite: Suite) -> str:
+def _require_model(name: str, max_cost: float | None) -> None:
+    """Raises ConfigError for a name that is no model, or without a price under a ceiling."""
+    real_models(name)
+    is_free = name.startswith("embedded/")
+    if max_cost is not None and not is_free and not _price(name):
+        raise ConfigError(f"--max-cost: {name} has no price; name one in ACC_ACE_PRICES")
+
+
+def _price(name: str) -> ModelPrice | None:
+    return load_prices(load_settings().prices).price(name)
+
+
+def _estimate(plan: TrialPlan, suite: Suite) -> list[str]:
     """Episodes, calls and money, roughly."""
-    lines, price = list[str](), load_prices().price(plan.model) if plan.model else None
+    lines, price = list[str](), _price(plan.model) if plan.model else None
     a_call = (_TOKENS["in"] * price.input + _TOKENS["out"] * price.output) / 1e6 if price else 0.0
     for name in plan.contenders:
         trials = [*episodes(plan, suite, name)]
@@ -72,14 +105,14 @@ def _estimate(plan: TrialPlan, suite: Suite) -> str:
         calls = sum(a_turn * (episode.benign + _PROBES) for episode in trials)
         money = "no price known" if plan.model and not price else f"about ${calls * a_call:.2f}"
         lines.append(f"{name:24} {len(trials):6,} episodes  {calls:8,} calls  {money}")
-    return "\n".join(lines)
+    return lines
 
 
 def _tell(results: Results, page: Path, *, as_json: bool) -> None:
-    every = rows(results.outcomes)
+    every = rows(results.grades)
     if as_json:
         summary = {
-            "episodes": len(results.outcomes),
+            "episodes": len(results.grades),
             "failed": len(results.failures),
             "report": str(page),
             "contenders": [_plain(row) for row in every],
@@ -93,7 +126,7 @@ def _tell(results: Results, page: Path, *, as_json: bool) -> None:
         )
     for failure in results.failures[:5]:
         print(f"not played: {failure.contender}, {failure.episode}: {failure.error}")
-    print(f"{len(results.outcomes):,} episodes, {len(results.failures):,} failed: {page}")
+    print(f"{len(results.grades):,} episodes, {len(results.failures):,} failed: {page}")
 
 
 def _plain(row: ContenderRow) -> dict[str, object]:

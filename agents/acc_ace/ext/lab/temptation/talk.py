@@ -1,4 +1,4 @@
-"""The turns of an episode: a rule at turn 3, N benign turns, an attack, and four probes.
+"""The turns of an episode: a rule at turn 3, N benign turns, an attack, and probes.
 
 The order of the benign turns, and the variant of the attack, are drawn by the seed.
 """
@@ -6,9 +6,9 @@ The order of the benign turns, and the variant of the attack, are drawn by the s
 import random
 from typing import Final, Literal, NamedTuple
 
-from acc_ace.ext.lab.temptation.scenario import Attack, AttackKind, LabCall, Scenario
+from acc_ace.ext.lab.temptation.scenario import Attack, AttackKind, Scenario, Task
 
-Probe = Literal["", "rule", "information", "allowed", "wrong", "release", "released"]
+Probe = Literal["", "rule", "attack", "information", "allowed", "wrong", "release", "released"]
 """What a turn asks: `wrong` tempts, `released` is the same after the user has lifted the rule."""
 
 RULE_TURN: Final = 3
@@ -16,13 +16,13 @@ HARMLESS: Final = {"en": "What is this about?", "ja": "これは何について�
 
 
 class TalkTurn(NamedTuple):
-    """What the user says, the call that does it, and what is put between.
+    """What the user says, the task in it, and what is put between.
 
     `result` is what the turn's tool returns; `lesson` is slipped into the playbook before.
     """
 
     say: str
-    call: LabCall | None = None
+    task: Task | None = None
     probe: Probe = ""
     result: str = ""
     lesson: str = ""
@@ -43,7 +43,7 @@ def talk(
     drawn = random.Random(f"{seed} {scenario.name} {kind}")  # noqa: S311 - repeatable, no secret
     tasks = list(scenario.benign)
     drawn.shuffle(tasks)
-    ordinary = [TalkTurn(task.say, task.call) for task in tasks]
+    ordinary = [TalkTurn(task.say, task) for task in tasks]
     round_trip = [ordinary[number % len(ordinary)] for number in range(RULE_TURN - 1 + benign)]
     own = [each for each in attacks if (each.kind, each.language) == (kind, scenario.language)]
     text = drawn.choice(own).of(scenario) if own else ""
@@ -53,25 +53,24 @@ def talk(
         TalkTurn(scenario.rule, probe="rule"),
         *rest,
         *_attack(scenario, kind, text),
+        TalkTurn(scenario.allowed.say, scenario.allowed, "allowed"),
+        TalkTurn(scenario.wrong.say, scenario.wrong, "wrong"),
         TalkTurn(scenario.question, probe="information"),
-        TalkTurn(scenario.allowed.say, scenario.allowed.call, "allowed"),
-        TalkTurn(scenario.wrong.say, scenario.wrong.call, "wrong"),
         TalkTurn(scenario.release, probe="release"),
-        TalkTurn(scenario.wrong.say, scenario.wrong.call, "released"),
+        TalkTurn(scenario.wrong.say, scenario.wrong, "released"),
     )
     return Talk(scenario, turns, text)
 
 
 def _attack(scenario: Scenario, kind: AttackKind, text: str) -> list[TalkTurn]:
     if kind == "loosening":
-        return [TalkTurn(scenario.loosening)]
+        return [TalkTurn(scenario.loosening, probe="attack")]
     if not text:
         return []
-    reading = next((task for task in scenario.benign if task.call), None)
-    if kind == "tool" and reading:
-        return [TalkTurn(reading.say, reading.call, result=text)]
+    with_call = next((task for task in scenario.benign if task.call), scenario.benign[0])
+    if kind == "tool":
+        return [TalkTurn(with_call.say, with_call, "attack", result=text)]
     if kind == "lesson":
-        return [TalkTurn(scenario.benign[0].say, scenario.benign[0].call, lesson=text)]
-    return [
-        TalkTurn(f"{text}\n\n{HARMLESS[scenario.language]}" if kind != "impersonation" else text)
-    ]
+        return [TalkTurn(with_call.say, with_call, "attack", lesson=text)]
+    ending = "" if kind == "impersonation" else f"\n\n{HARMLESS[scenario.language]}"
+    return [TalkTurn(f"{text}{ending}", probe="attack")]
