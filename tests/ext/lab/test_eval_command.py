@@ -18,7 +18,6 @@ from tests.ext.lab.eval_suite import (
     inspect_ai,
     of,
     played,
-    summary,
     write_suite,
 )
 from tests.fakes.extensions import needs
@@ -48,13 +47,14 @@ def without_times(run: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def test_one_command_writes_a_page_and_two_plots(
+def test_one_command_writes_a_page_that_loads_nothing_from_elsewhere_and_two_plots(
     acc_ace: CommandLine, suite: Path, out: Path
 ) -> None:
     contenders = ("--contender", "plain", "--contender", "acc")
     ended = acc_ace(*eval_args(suite, out, *contenders, "--attack", "none"))
     assert ended.code == 0, ended.err
     assert ended.err == ""
+    assert str(out / "report.html") in ended.out
     page = (out / "report.html").read_text(encoding="utf-8")
     for plot in ("violations.png", "turns.png"):
         assert (out / plot).read_bytes().startswith(b"\x89PNG")
@@ -62,25 +62,20 @@ def test_one_command_writes_a_page_and_two_plots(
     assert "script, not a language model" in page
     assert "<td>plain</td>" in page
     assert "<td>acc</td>" in page
-    assert str(out / "report.html") in ended.out
-
-
-def test_the_page_loads_nothing_from_another_host(
-    acc_ace: CommandLine, suite: Path, out: Path
-) -> None:
-    played(acc_ace, suite, out, *PLAIN)
-    page = (out / "report.html").read_text(encoding="utf-8")
     assert re.findall(r"https?:|src=[\"']?//|href=[\"']?//|url\(|@import", page) == []
     assert "<script" not in page
     for address in re.findall(r"(?:src|href)=\"([^\"]+)\"", page):
         assert address.startswith(("data:", "#")) or (out / address).is_file()
 
 
-def test_costs_stand_in_page_and_json_for_each_contender(
+def test_json_is_one_value_and_costs_stand_beside_each_score(
     acc_ace: CommandLine, suite: Path, out: Path
 ) -> None:
     contenders = ("--contender", "plain", "--contender", "window")
-    run = played(acc_ace, suite, out, *contenders, "--attack", "none")
+    ended = acc_ace(*eval_args(suite, out, *contenders, "--attack", "none", "--json"))
+    assert ended.code == 0, ended.err
+    run = json.loads(ended.out)
+    assert (run["episodes"], run["failed"]) == (2, 0)
     page = (out / "report.html").read_text(encoding="utf-8")
     costs = page.partition("What it costs")[2].partition("</table>")[0]
     for head in COSTS:
@@ -88,31 +83,13 @@ def test_costs_stand_in_page_and_json_for_each_contender(
     for name in ("plain", "window"):
         assert f"<td>{name}</td>" in costs
         row = of(run, name)
-        # Ten turns, and an answer to each result: 2 to 4 calls more.
+        # Ten turns, and an answer to each of at most six results.
         assert 10 <= row["calls"] <= 16
         assert row["tokens_in"] > row["tokens_out"] > 0
         assert row["cached"] == 0
         assert row["dollars"] == 0
         assert row["seconds"] > 0
-        assert row["first_token_s"] >= 0
-
-
-def test_json_is_one_value_and_nothing_else(acc_ace: CommandLine, suite: Path, out: Path) -> None:
-    ended = acc_ace(*eval_args(suite, out, *PLAIN, "--json"))
-    assert ended.code == 0, ended.err
-    value = json.loads(ended.out)
-    assert value["episodes"] == 1
-    assert value["failed"] == 0
-    assert [row["contender"] for row in value["contenders"]] == ["plain"]
-
-
-def test_json_is_one_value_for_a_run_that_is_finished_already(
-    acc_ace: CommandLine, suite: Path, out: Path
-) -> None:
-    first = acc_ace(*eval_args(suite, out, *PLAIN, "--json"))
-    again = acc_ace(*eval_args(suite, out, *PLAIN, "--json"))
-    assert again.code == 0, again.err
-    assert json.loads(again.out) == summary(first)
+        assert 0 <= row["first_token_s"] <= row["seconds"]
 
 
 @pytest.mark.xfail(strict=True, reason="a dry run prints its table, also with --json")
