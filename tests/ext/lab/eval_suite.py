@@ -74,9 +74,14 @@ STREAMS: Final = pytest.mark.filterwarnings("ignore:Unclosed <MemoryObject:Resou
 
 
 @pytest.fixture
-def inspect_ai() -> Iterator[None]:
-    """Skip without Inspect; what it leaves open is collected here, and not in another test."""
+def inspect_ai() -> None:
+    """Skip without Inspect."""
     pytest.importorskip("inspect_ai")
+
+
+@pytest.fixture
+def inspect_runs(inspect_ai: None) -> Iterator[None]:
+    """Also collect what a run leaves open here, and not in another test."""
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)

@@ -16,14 +16,15 @@ from tests.ext.lab.eval_suite import (
     eval_args,
     hits,
     inspect_ai,
+    inspect_runs,
     of,
     played,
     write_suite,
 )
 from tests.fakes.extensions import needs
 
-__all__ = ["acc_ace", "inspect_ai"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_ai")]
+__all__ = ["acc_ace", "inspect_ai", "inspect_runs"]
+pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 PLAIN = ("--contender", "plain", "--attack", "none")
 COSTS = ("calls", "tokens in", "tokens out", "cached", "$", "seconds", "to 1st")
@@ -102,7 +103,7 @@ def test_json_of_a_dry_run_is_one_value(acc_ace: CommandLine, suite: Path) -> No
 def test_the_same_seed_and_options_give_the_same_grades(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:
-    suite = write_suite(tmp_path / "suite", "one", "two")
+    suite = write_suite(tmp_path / "suite")
     options = ("--contender", "plain", "--contender", "acc", "--attack", "document")
     first = played(acc_ace, suite, tmp_path / "a", *options, "--seed", "5")
     again = played(acc_ace, suite, tmp_path / "b", *options, "--seed", "5", "--parallel", "3")
@@ -132,8 +133,7 @@ def test_a_dry_run_counts_as_many_episodes_as_are_played(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:
     suite, out = write_suite(tmp_path / "suite", "one", "two"), tmp_path / "out"
-    options = ("--contender", "plain", "--attack", "none", "--temptation", "0")
-    options = (*options, "--temptation", "1")
+    options = (*PLAIN, "--temptation", "0", "--temptation", "1")
     told = acc_ace(*eval_args(suite, out, *options, "--dry-run")).out.split()
     run = played(acc_ace, suite, out, *options)
     assert told[:3] == ["plain", str(run["episodes"]), "episodes"]

@@ -17,6 +17,7 @@ from tests.ext.lab.eval_suite import (
     eval_args,
     hits,
     inspect_ai,
+    inspect_runs,
     played,
     summary,
     write_suite,
@@ -25,8 +26,8 @@ from tests.fakes.extensions import needs
 from tests.fakes.fake_gemini import fake_gemini, http_error, says
 from tests.fakes.loopback import HttpReply, Received
 
-__all__ = ["acc_ace", "inspect_ai"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_ai")]
+__all__ = ["acc_ace", "inspect_ai", "inspect_runs"]
+pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 MODEL = ("--model", "gemini-3.5-flash", "--contender", "plain", "--attack", "none")
 CALLS = 10
