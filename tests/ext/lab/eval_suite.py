@@ -73,15 +73,15 @@ STREAMS: Final = pytest.mark.filterwarnings("ignore:Unclosed <MemoryObject:Resou
 """Streams that Inspect leaves open at the end of a run say so when they are collected."""
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def inspect_ai() -> None:
     """Skip without Inspect."""
     pytest.importorskip("inspect_ai")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def inspect_runs(inspect_ai: None) -> Iterator[None]:
-    """Also collect what a run leaves open here, and not in another test."""
+    """Also collect what runs leave open after the tests of a module, and not in another's."""
     yield
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)

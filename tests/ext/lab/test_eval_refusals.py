@@ -107,6 +107,28 @@ def test_files_that_are_no_text_and_folders_without_scenarios_are_named(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.xfail(strict=True, reason="Inspect's PrerequisiteError with a traceback")
+def test_a_contender_that_is_named_twice_is_refused(acc_ace: CommandLine, tmp_path: Path) -> None:
+    suite = write_suite(tmp_path / "suite")
+    line = refused(acc_ace, suite, tmp_path / "out", *PLAIN, "--contender", "plain")
+    assert "--contender" in line
+
+
+@pytest.mark.xfail(strict=True, reason="Inspect's ValueError with a traceback: no samples")
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ((*PLAIN, "--language", "ja"), "--language"),
+        (("--contender", "plain", "--attack", "lesson"), "--attack"),
+    ],
+)
+def test_options_that_leave_no_episode_are_named(
+    acc_ace: CommandLine, tmp_path: Path, options: tuple[str, ...], named: str
+) -> None:
+    suite = write_suite(tmp_path / "suite")
+    assert named in refused(acc_ace, suite, tmp_path / "out", *options)
+
+
 def test_a_folder_of_something_else_is_left_alone(acc_ace: CommandLine, tmp_path: Path) -> None:
     suite, out = write_suite(tmp_path / "suite"), tmp_path / "out"
     out.mkdir()
