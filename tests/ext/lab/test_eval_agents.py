@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.ext.lab.temptation.evaluation import read_results
 from tests.e2e.test_cli import CommandLine, acc_ace
 from tests.ext.lab.eval_suite import (
     LONG,
@@ -70,6 +69,8 @@ def test_a_guard_stops_a_tempted_agent_until_the_user_lifts_the_rule(
 
 
 def test_the_coin_falls_the_same_for_all_contenders(acc_ace: CommandLine, tmp_path: Path) -> None:
+    from acc_ace.ext.lab.temptation.evaluation import read_results  # noqa: PLC0415 - the extra
+
     names = [f"case-{number}" for number in range(4)]
     suite, out = write_suite(tmp_path / "suite", *names), tmp_path / "out"
     contenders = ("--contender", "plain", "--contender", "filter")

@@ -1,7 +1,5 @@
 """`acc-ace eval temptation`: counts with their intervals, and costs beside them."""
 
-from pathlib import Path
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,10 +12,6 @@ from tests.fakes.extensions import needs
 pytestmark = needs("lab")
 
 COUNTS = st.integers(1, 2_000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
-
-ROUNDED = pytest.mark.xfail(
-    strict=True, reason="no page: matplotlib takes no error bar that is negative by rounding"
-)
 
 
 def grade(contender: str = "plain", *, violated: bool = False, cost: Cost | None = None) -> Grade:
@@ -108,21 +102,3 @@ def test_one_episode_without_a_price_leaves_the_contender_without_dollars() -> N
     plain, ours = rows([grade(cost=priced), grade(cost=unpriced), grade("acc", cost=priced)])
     assert plain.dollars is None
     assert ours.dollars is not None
-
-
-@pytest.mark.parametrize(
-    ("hits", "of"),
-    [(0, 10), (3, 7), pytest.param(0, 11, marks=ROUNDED), pytest.param(6, 6, marks=ROUNDED)],
-)
-def test_a_run_of_any_count_becomes_a_page(tmp_path: Path, hits: int, of: int) -> None:
-    pytest.importorskip("inspect_ai")
-    from acc_ace.ext.lab.temptation import evaluation, plan, report  # noqa: PLC0415
-
-    unpriced = Cost(calls=1, nano_usd=None)
-    grades = [grade(violated=number < hits, cost=unpriced) for number in range(of)]
-    results = evaluation.Results(grades, [])
-    page = report.write_report(tmp_path, plan.TrialPlan(), results, "acc-ace <eval>")
-    text = page.read_text(encoding="utf-8")
-    assert f"{hits}/{of} (" in text
-    assert "<td>–</td>" in text.partition("What it costs")[2]
-    assert "acc-ace &lt;eval&gt;" in text
