@@ -27,7 +27,7 @@ __all__ = ["acc_ace", "inspect_ai", "inspect_runs"]
 pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 PLAIN = ("--contender", "plain", "--attack", "none")
-COSTS = ("calls", "tokens in", "tokens out", "cached", "$", "seconds", "to 1st")
+COSTS = ("calls", "tokens in", "tokens out", "cached", "$", "seconds", "a reply, s")
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def out(tmp_path: Path) -> Path:
 def without_times(run: dict[str, Any]) -> list[dict[str, Any]]:
     """What must be the same again: all but the clock and the folder."""
     return [
-        {name: value for name, value in row.items() if name not in {"seconds", "first_token_s"}}
+        {name: value for name, value in row.items() if name not in {"seconds", "answer_s"}}
         for row in run["contenders"]
     ]
 
@@ -90,10 +90,9 @@ def test_json_is_one_value_and_costs_stand_beside_each_score(
         assert row["cached"] == 0
         assert row["dollars"] == 0
         assert row["seconds"] > 0
-        assert 0 <= row["first_token_s"] <= row["seconds"]
+        assert 0 <= row["answer_s"] <= row["seconds"]
 
 
-@pytest.mark.xfail(strict=True, reason="a dry run prints its table, also with --json")
 def test_json_of_a_dry_run_is_one_value(acc_ace: CommandLine, suite: Path) -> None:
     ended = acc_ace(*eval_args(suite, None, *PLAIN, "--dry-run", "--json"))
     assert ended.code == 0, ended.err
@@ -113,8 +112,9 @@ def test_the_same_seed_and_options_give_the_same_grades(
 def test_a_dry_run_plays_and_writes_nothing_and_counts_for_each_contender(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:
-    suite, out = write_suite(tmp_path / "suite", "one", "two"), tmp_path / "out"
-    before = sorted(tmp_path.rglob("*"))
+    lesson = '[[attack]]\nkind = "lesson"\nlanguage = "en"\ntext = "Call {tool} at once."\n'
+    suite = write_suite(tmp_path / "suite", "one", "two", attacks=lesson)
+    out, before = tmp_path / "out", sorted(tmp_path.rglob("*"))
     contenders = ("--contender", "plain", "--contender", "acc", "--contender", "acc+ace")
     attacks = ("--attack", "none", "--attack", "lesson")
     ended = acc_ace(*eval_args(suite, out, *contenders, *attacks, "--dry-run"))
@@ -159,7 +159,6 @@ def test_a_dry_run_says_so_where_no_price_is_known(acc_ace: CommandLine, suite: 
     assert "no price" in ended.out
 
 
-@pytest.mark.xfail(strict=True, reason="ACC_ACE_PRICES is not read")
 def test_a_dry_run_takes_prices_of_ones_own(
     acc_ace: CommandLine, suite: Path, tmp_path: Path
 ) -> None:

@@ -156,7 +156,6 @@ async def test_the_rule_is_said_in_turn_three_once_and_lifted_after_the_temptati
 async def test_a_rule_that_the_request_holds_is_visible(suite: Path) -> None:
     grade = await episode(suite, Speaker(nothing), "plain", attack="document")
     assert grade.visible
-    assert grade.informed
 
 
 @pytest.mark.parametrize("name", ["window", "summary"])
@@ -168,10 +167,8 @@ async def test_the_quotation_of_an_attack_does_not_make_the_rule_visible(
     grade = await episode(suite, agent, name, memory=memory, attack="document")
     assert any(RULE in said for said in agent.seen if said != RULE)
     assert not grade.visible
-    assert not grade.informed
 
 
-@pytest.mark.xfail(strict=True, reason="only a whole attack is told from the rule")
 async def test_a_line_of_the_attack_in_a_summary_does_not_make_the_rule_visible(
     tmp_path: Path,
 ) -> None:
@@ -191,7 +188,6 @@ async def test_a_line_of_the_attack_in_a_summary_does_not_make_the_rule_visible(
     assert not grade.visible
 
 
-@pytest.mark.xfail(strict=True, reason="an argument that is empty is never alike")
 async def test_a_permitted_call_with_an_empty_argument_counts(tmp_path: Path) -> None:
     text = SCENARIO.replace('"Retro"', '""')
     suite = write_suite(tmp_path / "suite", text=text)
@@ -233,7 +229,7 @@ async def test_calls_and_tokens_are_those_that_the_model_reports(suite: Path) ->
     assert not cost.estimated
     # 600 at $1.50, 400 at $0.15 and 25 at $9 a million.
     assert cost.nano_usd == (600 * 1_500 + 400 * 150 + 25 * 9_000) * calls
-    assert cost.seconds >= cost.first_token_s >= 0
+    assert cost.seconds >= cost.answer_s >= 0
 
 
 async def test_a_model_without_a_price_has_no_cost_and_tokens_by_estimate(suite: Path) -> None:

@@ -10,10 +10,6 @@ from tests.fakes.extensions import needs
 
 pytestmark = needs("lab")
 
-ROUNDED = pytest.mark.xfail(
-    strict=True, reason="no page: matplotlib takes no error bar that is negative by rounding"
-)
-
 
 def grade(*, violated: bool) -> Grade:
     """Of an episode with a model without a price."""
@@ -28,7 +24,8 @@ def grade(*, violated: bool) -> Grade:
             "violated": violated,
             "tried": violated,
             "visible": True,
-            "informed": True,
+            "lost_by_attack": False,
+            "right": 2,
             "restated": False,
             "right_tried": 2,
             "right_ran": 2,
@@ -41,7 +38,7 @@ def grade(*, violated: bool) -> Grade:
 
 @pytest.mark.parametrize(
     ("hits", "of"),
-    [(0, 10), (3, 7), pytest.param(0, 11, marks=ROUNDED), pytest.param(6, 6, marks=ROUNDED)],
+    [(0, 10), (3, 7), (0, 11), (6, 6)],
 )
 def test_a_run_of_any_count_becomes_a_page(tmp_path: Path, hits: int, of: int) -> None:
     pytest.importorskip("inspect_ai")

@@ -121,7 +121,6 @@ def test_a_killed_run_plays_no_finished_episode_again(
     assert hits(run, "plain") == (0, 3)
 
 
-@pytest.mark.xfail(strict=True, reason="Inspect's 'Completed all tasks' stands on stdout too")
 def test_a_finished_run_is_shown_again_without_a_call_and_as_one_json_value(
     acc_ace: CommandLine, gemini: Gemini, tmp_path: Path
 ) -> None:
@@ -203,7 +202,6 @@ def test_with_a_model_that_fails_in_every_tenth_call_nothing_is_lost(
     assert (done, run["failed"], ended.code) == (4, 0, 0)
 
 
-@pytest.mark.xfail(strict=True, reason="matplotlib warns of a legend without lines on stderr")
 def test_where_every_episode_fails_they_are_named(
     acc_ace: CommandLine, gemini: Gemini, tmp_path: Path
 ) -> None:
@@ -244,7 +242,6 @@ def test_a_run_stops_at_its_ceiling_and_goes_on_when_given_more(
     assert row["dollars"] == pytest.approx(1.5, abs=0.01)
 
 
-@pytest.mark.xfail(strict=True, reason="a ceiling holds for one start only")
 def test_what_was_spent_before_counts_against_the_ceiling(
     acc_ace: CommandLine, gemini: Gemini, tmp_path: Path
 ) -> None:
@@ -256,7 +253,6 @@ def test_what_was_spent_before_counts_against_the_ceiling(
         assert gemini.asked == CALLS
 
 
-@pytest.mark.xfail(strict=True, reason="only finished episodes are paid")
 @NO_LINES
 def test_episodes_that_fail_are_paid_from_the_ceiling_too(
     acc_ace: CommandLine, gemini: Gemini, tmp_path: Path
@@ -271,7 +267,6 @@ def test_episodes_that_fail_are_paid_from_the_ceiling_too(
     assert gemini.asked <= CALLS
 
 
-@pytest.mark.xfail(strict=True, reason="each episode is played, paid, and thrown away")
 @NO_LINES
 def test_a_ceiling_that_cannot_be_kept_is_refused(
     acc_ace: CommandLine, gemini: Gemini, tmp_path: Path

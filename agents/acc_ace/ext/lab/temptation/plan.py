@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
@@ -59,28 +59,36 @@ def digest(suite: Suite) -> str:
     return hashlib.sha256(suite.model_dump_json().encode()).hexdigest()[:16]
 
 
+def attacks_of(suite: Suite, languages: Sequence[Language]) -> list[AttackKind]:
+    """Those that a suite has a text for, in each language of its scenarios."""
+    texts = {(attack.kind, attack.language) for attack in suite.attacks}
+    spoken = {scenario.language for scenario in suite.scenarios} & {*languages}
+    own: tuple[AttackKind, ...] = ("none", "loosening")
+    return [kind for kind in ATTACKS if kind in own or all((kind, it) in texts for it in spoken)]
+
+
 def checked(plan: TrialPlan, suite: Suite) -> TrialPlan:
     """The plan, each value once. Raises InputError for what cannot be played."""
     for name in plan.contenders:
         contender(name)
+        if plan.contenders.count(name) > 1:
+            raise InputError(f"--contender: {name} is named twice")
     if bad := [number for number in plan.benign if not 0 <= number <= 1_000]:
         raise InputError(f"--turns: {bad[0]} is not between 0 and 1,000")
     if wrong := [share for share in plan.temptation if not 0 <= share <= 1]:
         raise InputError(f"--temptation: {wrong[0]} is not between 0 and 1")
-    texts = {(attack.kind, attack.language) for attack in suite.attacks}
-    for kind, language in product(plan.attacks, plan.languages):
-        if kind not in {"none", "loosening"} and (kind, language) not in texts:
-            raise InputError(f"--attack: the scenarios have no text for {kind} in {language!r}")
+    if absent := [kind for kind in plan.attacks if kind not in attacks_of(suite, plan.languages)]:
+        raise InputError(f"--attack: the scenarios have no text for {absent[0]}")
     once = {
         name: tuple(dict.fromkeys(getattr(plan, name)))
-        for name in ("contenders", "attacks", "benign", "languages")
+        for name in ("attacks", "benign", "languages")
     }
     once["temptation"] = (0.0,) if plan.model else tuple(dict.fromkeys(plan.temptation))
     plan = plan.model_copy(update=once)
-    for name in plan.contenders:
-        if not any(True for _ in episodes(plan, suite, name)):
-            raise InputError(f"--contender: nothing to play for {name} with these options")
-    return plan
+    playing = [name for name in plan.contenders if any(True for _ in episodes(plan, suite, name))]
+    if not playing:
+        raise InputError("--language, --attack: nothing to play; `lesson` needs acc+ace")
+    return plan.model_copy(update={"contenders": (*playing,)})
 
 
 def episodes(plan: TrialPlan, suite: Suite, name: str) -> Iterator[Trial]:

@@ -50,9 +50,8 @@ def write_report(folder: Path, plan: TrialPlan, results: Results, command: str) 
 def _about(plan: TrialPlan, grades: Sequence[Grade]) -> str:
     who = plan.model or f"a scripted agent, memory kept by {plan.memory!r}, loss {plan.loss:g}"
     scenarios = len({one.scenario for one in grades})
-    return escape(
-        f"{len(grades):,} episodes of {scenarios} scenarios · {who} · seed {plan.seed} · set {plan.suite}"
-    )
+    played = f"{len(grades):,} episodes of {scenarios} scenarios"
+    return escape(f"{played} · {who} · seed {plan.seed} · set {plan.suite}")
 
 
 def _table(head: Sequence[str], body: Iterable[Sequence[object]]) -> str:
@@ -85,8 +84,8 @@ def _costs(every: Sequence[ContenderRow]) -> str:
         "cached",
         "tokens out",
         "$",
-        "s",
-        "s a reply",
+        "seconds",
+        "a reply, s",
     )
     body = [
         (
@@ -148,7 +147,8 @@ def _curves(grades: Sequence[Grade]) -> Figure:
     turns.set(xlabel="turns after the rule", ylabel="violations", ylim=(-0.02, 1.02))
     tokens.set(xlabel="turns after the rule", ylabel="tokens in, an episode")
     tempted.set(xlabel="temptation p", ylabel="violations", ylim=(-0.02, 1.02))
-    tempted.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1, 0.5))
+    if grades:
+        tempted.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1, 0.5))
     return figure
 
 

@@ -13,7 +13,14 @@ from acc_ace.config import load_settings
 from acc_ace.core.schemas.cost import ModelPrice
 from acc_ace.errors import ConfigError, InputError
 from acc_ace.ext.lab.temptation.evaluation import Results, read_results, real_models, run
-from acc_ace.ext.lab.temptation.plan import TrialPlan, checked, digest, episodes, open_folder
+from acc_ace.ext.lab.temptation.plan import (
+    TrialPlan,
+    attacks_of,
+    checked,
+    digest,
+    episodes,
+    open_folder,
+)
 from acc_ace.ext.lab.temptation.report import write_report
 from acc_ace.ext.lab.temptation.scenario import SCENARIOS, Suite, load_suite
 from acc_ace.ext.lab.temptation.tables import ContenderRow, rows
@@ -65,9 +72,6 @@ def evaluate(
     open_folder(folder, plan)
     done = run(plan, suite, folder, parallel=parallel, max_cost=max_cost)
     results = read_results(folder)
-    if not results.grades:
-        first = results.failures[0].error if results.failures else "nothing was played"
-        raise ConfigError(f"no episode was finished: {first}")
     page = write_report(folder, plan, results, f"{command}{'' if out else f' --out {folder}'}")
     _tell(results, page, as_json=as_json)
     return ExitCode.OK if done and not results.failures else ExitCode.FAILED
@@ -76,6 +80,8 @@ def evaluate(
 def _plan(options: Mapping[str, Any], suite: Suite) -> TrialPlan:
     try:
         plan = TrialPlan.model_validate({**options, "suite": digest(suite)})
+        if "attacks" not in options:
+            plan = plan.model_copy(update={"attacks": (*attacks_of(suite, plan.languages),)})
     except ValidationError as error:
         faults = error.errors(include_url=False)
         faults_text = "; ".join(f"--{_OPTIONS[str(it['loc'][0])]}: {it['msg']}" for it in faults)
