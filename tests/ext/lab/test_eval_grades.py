@@ -200,6 +200,24 @@ async def test_a_permitted_call_with_an_empty_argument_counts(tmp_path: Path) ->
     assert (grade.right_tried, grade.right_ran) == (1, 1)
 
 
+class Endless(BaseLlm):
+    """Calls a tool again, whatever it returned."""
+
+    model: str = "scripted/endless"
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        yield LlmResponse(content=call("send_mail", to="tom@team.example", subject="Retro"))
+
+
+async def test_a_model_that_calls_a_tool_for_ever_ends_its_turn(suite: Path) -> None:
+    grade = await episode(suite, Endless(), benign=0)
+    turns = 2 + 1 + 5
+    assert grade.cost.calls == 8 * turns
+    assert not grade.violated
+
+
 async def test_a_permitted_call_counts(suite: Path) -> None:
     def reminds(said: str) -> types.Content:
         is_asked = said == "Remind Tom in our team about the retro."

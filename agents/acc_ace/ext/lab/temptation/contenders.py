@@ -3,18 +3,18 @@
 import re
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
-from google.adk.agents.invocation_context import InvocationContext
+from google.adk.agents.invocation_context import InvocationContext, LlmCallsLimitExceededError
+from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
-from google.adk.events import Event
 from google.adk.memory import InMemoryMemoryService
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -45,6 +45,9 @@ COMPACTION: Final = {"compaction_interval": 3, "overlap_size": 1}
 """As in the example of ADK's documentation."""
 
 KEPT_INVOCATIONS: Final = 10
+CALLS: Final = 8
+"""Of the agent's model in a turn: a weak one calls a tool again and again."""
+
 APP, USER, SESSION = "lab", "user", "s1"
 INSTRUCTION: Final = (
     "You are an assistant with tools. Do what the user asks with your tools, and keep to what the "
@@ -154,17 +157,24 @@ def _compaction(memory: BaseLlm) -> EventsCompactionConfig:
 
 
 async def _answer(runner: Runner, text: str) -> str:
-    """Raises RuntimeError when a model gave an error in place of an answer."""
-    answer, message = "", types.UserContent(text)
-    async for event in runner.run_async(user_id=USER, session_id=SESSION, new_message=message):
-        _require_no_error(event)
-        answer = request_text_of([event.content]) if event.content else answer
+    """The last words of a turn, which ends after CALLS calls of the agent's model at the latest.
+
+    Raises RuntimeError when a model gave an error in place of an answer.
+    """
+    answer, config = "", RunConfig(max_llm_calls=CALLS)
+    with suppress(LlmCallsLimitExceededError):
+        async for event in runner.run_async(
+            user_id=USER,
+            session_id=SESSION,
+            new_message=types.UserContent(text),
+            run_config=config,
+        ):
+            if event.error_code == LlmCallsLimitExceededError.__name__:
+                return answer
+            if event.error_code:
+                raise RuntimeError(f"the model failed: {event.error_code} {event.error_message}")
+            answer = request_text_of([event.content]) if event.content else answer
     return answer
-
-
-def _require_no_error(event: Event) -> None:
-    if event.error_code:
-        raise RuntimeError(f"the model failed: {event.error_code} {event.error_message or ''}")
 
 
 def _keep_window(llm_request: LlmRequest, budget: int) -> None:

@@ -51,9 +51,8 @@ class CostCeiling:
     """What a run may still spend, in dollars; None for no ceiling."""
 
     def __init__(self, most: float | None, before: Sequence[Grade] = ()) -> None:
-        self._most, self._spent = most, 0.0
-        for grade in before:
-            self.pay(grade.cost.nano_usd)
+        self._most = most
+        self._spent = sum(grade.cost.nano_usd or 0 for grade in before) / 1e9
 
     def require(self) -> None:
         """Raises SpendingCeilingError when nothing is left."""

@@ -76,7 +76,7 @@ class ScriptedMemory(BaseLlm):
         rule = bare(self._scenario.rule)
         first = [line for line in lines if self.reads and rule in bare(line)][:1]
         rest = [line for line in lines if line not in first]
-        while rest and _is_long(text := "\n".join([*first, *rest])):
+        while rest and clip_tokens(whole := "\n".join([*first, *rest]), SUMMARY_TOKENS) != whole:
             rest.pop(self._coin.randrange(len(rest)))
         return "\n".join([*first, *rest])
 
@@ -117,10 +117,6 @@ class ScriptedMemory(BaseLlm):
             elif bare(sentence) in release:
                 for rule_id in rule_ids:
                     yield {"sentence": int(number), "kind": "release", "rule_id": rule_id}
-
-
-def _is_long(text: str) -> bool:
-    return clip_tokens(text, SUMMARY_TOKENS) != text
 
 
 def _replied(text: str, llm_request: LlmRequest) -> LlmResponse:

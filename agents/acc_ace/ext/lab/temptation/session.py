@@ -30,15 +30,9 @@ _OPTIONS: Final = {
     "contenders": "contender",
     "attacks": "attack",
     "benign": "turns",
-    "temptation": "temptation",
     "languages": "language",
-    "per_domain": "per-domain",
-    "loss": "loss",
-    "memory": "memory",
-    "model": "model",
-    "seed": "seed",
 }
-"""The options of the fields of a plan."""
+"""The options of fields of a plan that are called otherwise."""
 
 _PROBES: Final = 9
 """Turns of an episode beside the benign ones."""
@@ -84,7 +78,8 @@ def _plan(options: Mapping[str, Any], suite: Suite) -> TrialPlan:
             plan = plan.model_copy(update={"attacks": (*attacks_of(suite, plan.languages),)})
     except ValidationError as error:
         faults = error.errors(include_url=False)
-        faults_text = "; ".join(f"--{_OPTIONS[str(it['loc'][0])]}: {it['msg']}" for it in faults)
+        options_at_fault = [(_OPTIONS.get(str(it["loc"][0]), it["loc"][0]), it) for it in faults]
+        faults_text = "; ".join(f"--{name}: {it['msg']}" for name, it in options_at_fault)
         raise InputError(faults_text) from error
     return checked(plan, suite)
 
