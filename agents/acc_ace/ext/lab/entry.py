@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from typing import Final
 
-_COMMANDS: Final = {
-    "": ("acc_ace.ext.lab.commands", "acc_ace.ext.lab.temptation.commands"),
-}
+_COMMANDS: Final = {"": ("acc_ace.ext.lab.commands", "acc_ace.ext.lab.temptation.commands")}
 
 
 class LabEntry:
     """The hook `commands`."""
+
+    works_with = ("embedded",)
 
     def commands(self, group: str) -> Sequence[str]:
         """`learn`, `bench recall` and `eval`."""
