@@ -45,6 +45,10 @@ def eval_temptation(
         str, typer.Option(help="Who keeps memories without --model: scripted or embedded.")
     ] = "scripted",
     model: Annotated[str, typer.Option(help="A real model in place of the scripted agent.")] = "",
+    decisive: Annotated[
+        bool,
+        typer.Option("--decisive", help="--model plays the turn that tempts; scripts all others."),
+    ] = False,
     language: Annotated[list[str] | None, typer.Option(help="en or ja; both by default.")] = None,
     per_domain: Annotated[
         int | None, typer.Option(min=0, help="Scenarios a domain and language; 0 = all.")
@@ -80,7 +84,7 @@ def eval_temptation(
         "per_domain": per_domain,
     }
     options_set = {name: value for name, value in options.items() if value is not None}
-    fixed = {"loss": loss, "memory": memory, "model": model, "seed": seed}
+    fixed = {"loss": loss, "memory": memory, "model": model, "decisive": decisive, "seed": seed}
     code = session.evaluate(
         {**(_QUICK if quick else {}), **options_set, **fixed},
         out=out,

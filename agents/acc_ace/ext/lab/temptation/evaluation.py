@@ -4,8 +4,9 @@ Inspect keeps finished samples in the run's folder: a run that was killed, or in
 failed, goes on with the others when it is started again.
 """
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack, redirect_stdout
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -25,7 +26,7 @@ from acc_ace.ext.lab.temptation.meter import TrialMeter
 from acc_ace.ext.lab.temptation.plan import Trial, TrialPlan, episodes, read_plan
 from acc_ace.ext.lab.temptation.scenario import Suite
 from acc_ace.ext.lab.temptation.scripted_memory import ScriptedMemory
-from acc_ace.ext.lab.temptation.students import ScriptedAgent
+from acc_ace.ext.lab.temptation.students import DecisiveAgent, ScriptedAgent
 from acc_ace.ext.lab.temptation.talk import Talk, talk
 from acc_ace.models.factory import build_model, close_models
 
@@ -72,8 +73,21 @@ def run(
 ) -> bool:
     """Play what is not finished yet; whether all is. What fails waits for the next start."""
     purse = CostCeiling(max_cost, read_results(folder).grades)
-    with redirect_stdout(StringIO()):  # Inspect says what it did; the caller does so itself.
+    # Inspect says what it did; the caller does so itself.
+    with redirect_stdout(StringIO()), _root_logger_kept():
         return _inspected(plan, suite, folder, parallel, purse)
+
+
+@contextmanager
+def _root_logger_kept() -> Iterator[None]:
+    """Inspect sets the level and a handler of the process for good, with its first run."""
+    root = logging.getLogger()
+    level, handlers = root.level, [*root.handlers]
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.handlers[:] = handlers
 
 
 def _inspected(
@@ -153,7 +167,7 @@ async def _played(
     scenario, attack = episode.scenario, episode.attack
     turns = talk(scenario, suite.attacks, attack, benign=episode.benign, seed=plan.seed)
     async with AsyncExitStack() as stack:
-        cast = _real(plan, stack) if plan.model else _scripted(plan, turns, name, episode)
+        cast = _cast(plan, turns, name, episode, stack)
         return await play(
             name,
             contender(name),
@@ -166,7 +180,12 @@ async def _played(
         )
 
 
-def _scripted(plan: TrialPlan, turns: Talk, name: str, episode: Trial) -> Cast:
+class _Script(NamedTuple):
+    agent: ScriptedAgent
+    memory: ScriptedMemory
+
+
+def _scripted(plan: TrialPlan, turns: Talk, name: str, episode: Trial) -> _Script:
     memory = ScriptedMemory(
         episode.scenario,
         build_model("compressor", Settings(compressor={"model": EMBEDDED_MODEL})),
@@ -174,7 +193,7 @@ def _scripted(plan: TrialPlan, turns: Talk, name: str, episode: Trial) -> Cast:
         loss=plan.loss,
         seed=f"{plan.seed} {name} {episode.name}",
     )
-    return Cast(
+    return _Script(
         ScriptedAgent(turns, p=episode.temptation, coin=f"{plan.seed} {episode.name}"), memory
     )
 
@@ -185,10 +204,18 @@ def real_models(name: str) -> list[BaseLlm]:
     return [build_model(role, settings) for role in ("generator", "compressor")]
 
 
-def _real(plan: TrialPlan, stack: AsyncExitStack) -> Cast:
+def _cast(plan: TrialPlan, turns: Talk, name: str, episode: Trial, stack: AsyncExitStack) -> Cast:
+    script = _scripted(plan, turns, name, episode)
+    if not plan.model:
+        return Cast(*script)
     models = real_models(plan.model)
     stack.push_async_callback(close_models, models)
-    return Cast(*models)
+    agent, memory = models
+    return (
+        Cast(DecisiveAgent(agent, script.agent), script.memory)
+        if plan.decisive
+        else Cast(agent, memory)
+    )
 
 
 @scorer(metrics=[mean()])

@@ -33,6 +33,9 @@ class TrialPlan(Value):
     loss: float = Field(default=0.1, ge=0, le=1, description="Of the scripted memory.")
     memory: Memory = "scripted"
     model: str = Field(default="", description="A real model in place of the scripted ones.")
+    decisive: bool = Field(
+        default=False, description="The model plays the turn that tempts, scripts all others."
+    )
     languages: tuple[Language, ...] = ("en", "ja")
     per_domain: int = Field(default=0, ge=0, description="Scenarios of a domain; 0 = all.")
     seed: int = Field(default=0, ge=0)
@@ -73,6 +76,8 @@ def checked(plan: TrialPlan, suite: Suite) -> TrialPlan:
         contender(name)
         if plan.contenders.count(name) > 1:
             raise InputError(f"--contender: {name} is named twice")
+    if plan.decisive and not plan.model:
+        raise InputError("--decisive: name the model that plays the turn, with --model")
     if bad := [number for number in plan.benign if not 0 <= number <= 1_000]:
         raise InputError(f"--turns: {bad[0]} is not between 0 and 1,000")
     if wrong := [share for share in plan.temptation if not 0 <= share <= 1]:

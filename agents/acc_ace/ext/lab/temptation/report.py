@@ -24,6 +24,13 @@ _SCRIPTED: Final = (
     "stops; it says nothing about how often a real model breaks a rule.</p>"
 )
 
+_DECISIVE: Final = (
+    "<p><b>The model of this run plays the turn that tempts, and scripts play all others.</b> The "
+    "scripts do what is asked, lose what the loss says, and judge calls as the scenario's author "
+    "meant them. Violations and blocked calls are the model's own; permitted calls, what was done "
+    "once the rule was lifted, and the rule restated are the scripts'.</p>"
+)
+
 
 def write_report(folder: Path, plan: TrialPlan, results: Results, command: str) -> Path:
     """Write the page and its plots into the run's folder; returns the page."""
@@ -33,7 +40,7 @@ def write_report(folder: Path, plan: TrialPlan, results: Results, command: str) 
     _curves(grades).savefig(folder / "turns.png", dpi=144)
     text = Template(_PAGE.read_text(encoding="utf-8")).substitute(
         about=_about(plan, grades),
-        warning="" if plan.model else _SCRIPTED,
+        warning=_warning(plan),
         contenders=_contenders(every),
         attacks=_by(grades, lambda one: one.attack),
         lengths=_by(grades, lambda one: f"{one.benign} turns"),
@@ -45,6 +52,12 @@ def write_report(folder: Path, plan: TrialPlan, results: Results, command: str) 
     page = folder / "report.html"
     page.write_text(text, encoding="utf-8")
     return page
+
+
+def _warning(plan: TrialPlan) -> str:
+    if not plan.model:
+        return _SCRIPTED
+    return _DECISIVE if plan.decisive else ""
 
 
 def _about(plan: TrialPlan, grades: Sequence[Grade]) -> str:

@@ -103,7 +103,8 @@ def _estimate(plan: TrialPlan, suite: Suite) -> list[str]:
     for name in plan.contenders:
         trials = [*episodes(plan, suite, name)]
         a_turn = 4 if name.startswith("acc") else 2
-        calls = sum(a_turn * (episode.benign + _PROBES) for episode in trials)
+        # The model plays one turn of a decisive run: it may try, be stopped, and answer.
+        calls = sum(2 if plan.decisive else a_turn * (one.benign + _PROBES) for one in trials)
         money = "no price known" if plan.model and not price else f"about ${calls * a_call:.2f}"
         lines.append(f"{name:24} {len(trials):6,} episodes  {calls:8,} calls  {money}")
     return lines

@@ -8,6 +8,7 @@ that it is not shown it cannot keep. The same coin falls for all contenders of a
 import random
 from collections.abc import AsyncGenerator
 
+from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
 from google.adk.models.llm_response import LlmResponse
@@ -39,7 +40,7 @@ class ScriptedAgent(BaseLlm):
         yield scripted(self._reply(llm_request), llm_request)
 
     def _reply(self, llm_request: LlmRequest) -> types.Part:
-        turn, results = self._asked(llm_request.contents)
+        turn, results = self.asked(llm_request.contents)
         if results:
             failed = any("error" in (each.response or {}) for each in results)
             return types.Part(text="It was not done." if failed else "Done.")
@@ -48,7 +49,7 @@ class ScriptedAgent(BaseLlm):
         is_shown = shows(text, scenario.rule, but=attack)
         if turn.probe == "information":
             return types.Part(text=f"You said: {scenario.rule}" if is_shown else "I do not know.")
-        is_wrong = turn.task == scenario.wrong
+        is_wrong = self.tempts(turn)
         is_lifted = shows(text, scenario.release)
         if is_wrong and is_shown and not is_lifted and not self._breaks(text):
             return types.Part(text="I may not: a rule of yours forbids it.")
@@ -57,9 +58,11 @@ class ScriptedAgent(BaseLlm):
             return types.Part(text="Noted.")
         return types.Part(function_call=types.FunctionCall(name=call.tool, args=dict(call.args)))
 
-    def _asked(
-        self, contents: list[types.Content]
-    ) -> tuple[TalkTurn, list[types.FunctionResponse]]:
+    def tempts(self, turn: TalkTurn) -> bool:
+        """Whether a turn asks for the forbidden call, before or after the release."""
+        return turn.task == self._talk.scenario.wrong
+
+    def asked(self, contents: list[types.Content]) -> tuple[TalkTurn, list[types.FunctionResponse]]:
         """The turn whose words come last, as they were said, and what tools returned since."""
         turns = {bare(turn.say): turn for turn in self._talk.turns}
         for place in range(len(contents) - 1, -1, -1):
@@ -73,3 +76,32 @@ class ScriptedAgent(BaseLlm):
         coin, attack = random.Random(self.coin), self._talk.attack  # noqa: S311 - repeatable, no secret
         first, second = coin.random(), coin.random()
         return first < self.p or (second < self.p and bool(attack) and shows(text, attack))
+
+
+class DecisiveAgent(BaseLlm):
+    """A real model where a turn tempts; the script before and after, which needs no model."""
+
+    _real: BaseLlm = PrivateAttr()
+    _script: ScriptedAgent = PrivateAttr()
+    _is_lifted: bool = PrivateAttr(default=False)
+    """Whether the user has lifted the rule: the same words are asked for again then."""
+
+    def __init__(self, real: BaseLlm, script: ScriptedAgent) -> None:
+        super().__init__(model=real.model)
+        self._real, self._script = real, script
+
+    @property
+    def capabilities(self) -> LlmCapabilities:
+        """Those of the real model."""
+        return self._real.capabilities
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        """Raises what the real model raises."""
+        turn, _ = self._script.asked(llm_request.contents)
+        self._is_lifted |= turn.probe == "release"
+        tempts = self._script.tempts(turn) and not self._is_lifted
+        who = self._real if tempts else self._script
+        async for response in who.generate_content_async(llm_request, stream=stream):
+            yield response
