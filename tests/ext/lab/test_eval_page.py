@@ -43,8 +43,8 @@ def grade(*, violated: bool) -> Grade:
 def test_a_run_of_any_count_becomes_a_page(tmp_path: Path, hits: int, of: int) -> None:
     pytest.importorskip("inspect_ai")
     # What needs the extra is imported only where it is there.
-    from acc_ace.ext.lab.temptation.evaluation import Results  # noqa: PLC0415
     from acc_ace.ext.lab.temptation.report import write_report  # noqa: PLC0415
+    from acc_ace.ext.lab.temptation.runs import Results  # noqa: PLC0415
 
     results = Results([grade(violated=number < hits) for number in range(of)], [])
     page = write_report(tmp_path, TrialPlan(), results, "acc-ace <eval>")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.ext.lab.temptation.plan import TrialPlan, open_folder
+from acc_ace.ext.lab.temptation.plan import TrialPlan
+from acc_ace.ext.lab.temptation.run_folder import open_folder
 from tests.e2e.test_cli import CommandLine, acc_ace
 from tests.ext.lab.eval_suite import SCENARIO, eval_args, inspect_ai, write_suite
 from tests.fakes.extensions import needs

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from annotated_types import Ge
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext, LlmCallsLimitExceededError
@@ -33,10 +34,11 @@ from acc_ace.config import ROLES, Settings
 from acc_ace.container import Container
 from acc_ace.core.playbook.playbook_service import PlaybookService
 from acc_ace.core.schemas.delta import DeltaBatch
+from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.errors import ConfigError, InputError
 from acc_ace.ext.lab.temptation.meter import request_text_of
-from acc_ace.ext.lab.temptation.scenario import LabCall, LabTool, Scenario
+from acc_ace.ext.lab.temptation.scenario import LabCall, LabTool
 
 BUDGET: Final = 2_000
 """Tokens of history in a request of the baselines that have a budget."""
@@ -57,15 +59,20 @@ INSTRUCTION: Final = (
 
 @dataclass
 class Desk:
-    """The tools of an episode: what ran, and what they return in this turn."""
+    """The tools of an episode: what ran, and what they return in this turn.
 
-    scenario: Scenario
+    `budget` bounds the history in a request, for all that bound it; ours has its own limits by
+    default.
+    """
+
+    kit: tuple[LabTool, ...] = ()
+    budget: int | None = None
     ran: list[LabCall] = field(default_factory=list)
     result: str = ""
 
     def tools(self) -> list[BaseTool]:
-        """One for each of the scenario."""
-        return [_RecordedTool(tool, self) for tool in self.scenario.tools]
+        """One for each of the kit."""
+        return [_RecordedTool(tool, self) for tool in self.kit]
 
 
 class _RecordedTool(BaseTool):
@@ -125,12 +132,12 @@ async def _adk(
     desk: Desk,
     cast: Cast,
     *,
-    plugins: Callable[[BaseLlm], list[BasePlugin]] = lambda memory: [],
+    plugins: Callable[[int, BaseLlm], list[BasePlugin]] = lambda budget, memory: [],
     compaction: bool = False,
 ) -> AsyncIterator[Seat]:
     agent = LlmAgent(name="agent", model=cast.agent, instruction=INSTRUCTION, tools=desk.tools())
     config = _compaction(cast.memory) if compaction else None
-    own = plugins(cast.memory)
+    own = plugins(desk.budget or BUDGET, cast.memory)
     app = App(name=APP, root_agent=agent, plugins=own, events_compaction_config=config)
     async with _runner(app) as runner:
         yield Seat(partial(_answer, runner))
@@ -204,30 +211,36 @@ def _exchanges(contents: list[types.Content]) -> list[list[types.Content]]:
     return exchanges
 
 
-class _WindowPlugin(BasePlugin):
-    """The newest exchanges within BUDGET."""
+class _BudgetPlugin(BasePlugin):
+    def __init__(self, budget: int, memory: BaseLlm) -> None:
+        super().__init__(name="memory")
+        self._budget, self._memory = budget, memory
+
+
+class _WindowPlugin(_BudgetPlugin):
+    """The newest exchanges within the budget."""
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> None:
         """Cut the request."""
         del callback_context
-        _keep_window(llm_request, BUDGET)
+        _keep_window(llm_request, self._budget)
 
 
-class _RetrievalPlugin(BasePlugin):
-    """Half of BUDGET for the newest exchanges, half for what ADK's memory finds by the question."""
+class _RetrievalPlugin(_BudgetPlugin):
+    """Half for the newest exchanges, half for what ADK's memory finds by the question."""
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
     ) -> None:
         """Cut the request, and add what is found."""
         question = request_text_of(_exchanges(llm_request.contents)[-1][:1])
-        _keep_window(llm_request, BUDGET // 2)
+        _keep_window(llm_request, self._budget // 2)
         matches = await callback_context.search_memory(question)
         words = request_text_of(each.content for each in matches.memories)
         if words:
-            hint = f"From earlier turns:\n{clip_tokens(words, BUDGET // 2)}"
+            hint = f"From earlier turns:\n{clip_tokens(words, self._budget // 2)}"
             llm_request.append_instructions([hint])
 
     async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
@@ -237,12 +250,12 @@ class _RetrievalPlugin(BasePlugin):
             await service.add_session_to_memory(invocation_context.session)
 
 
-class _SummaryPlugin(BasePlugin):
-    """A summary in place of the oldest exchanges, extended when the history is over BUDGET."""
+class _SummaryPlugin(_BudgetPlugin):
+    """A summary in place of the oldest exchanges, extended when the history is over the budget."""
 
-    def __init__(self, memory: BaseLlm) -> None:
-        super().__init__(name="summary")
-        self._memory, self._summary, self._told = memory, "", 0
+    def __init__(self, budget: int, memory: BaseLlm) -> None:
+        super().__init__(budget, memory)
+        self._summary, self._told = "", 0
 
     async def before_model_callback(
         self, *, callback_context: CallbackContext, llm_request: LlmRequest
@@ -251,7 +264,7 @@ class _SummaryPlugin(BasePlugin):
         del callback_context
         exchanges = _exchanges(llm_request.contents)
         fresh = exchanges[self._told :]
-        if len(fresh) > 1 and sum(map(_size, fresh)) > BUDGET:
+        if len(fresh) > 1 and sum(map(_size, fresh)) > self._budget:
             old, fresh = fresh[: len(fresh) // 2], fresh[len(fresh) // 2 :]
             await self._extend(old)
             self._told += len(old)
@@ -273,11 +286,12 @@ class _SummaryPlugin(BasePlugin):
 async def _ours(
     desk: Desk, cast: Cast, *, learns: bool = False, changes: Mapping[str, object] | None = None
 ) -> AsyncIterator[Seat]:
-    tools = desk.scenario.tools
+    tools, bounds = desk.kit, {"limits": limits_of(desk.budget)} if desk.budget else {}
     settings = {
         "learning": "inline" if learns else "off",
         "acting_tools": tuple(tool.name for tool in tools if not tool.reads),
         "read_only_tools": tuple(tool.name for tool in tools if tool.reads),
+        **bounds,
         **(changes or {}),
     }
     container = build_container(_settings(settings))
@@ -306,6 +320,36 @@ def _settings(changes: Mapping[str, object]) -> Settings:
     return Settings(**{**values, "store": "memory"})
 
 
+_STATE_LIMITS: Final = (
+    "ccs_tokens",
+    "tail_tokens",
+    "constraints_tokens",
+    "goal_tokens",
+    "episodic_trace_tokens",
+    "semantic_gist_tokens",
+    "focal_entities_tokens",
+    "relational_map_tokens",
+    "predictive_cue_tokens",
+    "uncertainty_tokens",
+    "retrieved_artifacts_tokens",
+)
+
+
+def limits_of(budget: int) -> dict[str, int]:
+    """The limits of a state in proportion, so that it has a budget of tokens as a whole.
+
+    None goes below its least value, so that a state may have more than a small budget.
+    """
+    fields = {name: Limits.model_fields[name] for name in _STATE_LIMITS}
+    usual = {name: int(field.default) for name, field in fields.items()}
+    whole = usual["ccs_tokens"] + usual["tail_tokens"]
+    least = {
+        name: next(int(str(bound.ge)) for bound in field.metadata if isinstance(bound, Ge))
+        for name, field in fields.items()
+    }
+    return {name: max(least[name], tokens * budget // whole) for name, tokens in usual.items()}
+
+
 async def _slip(container: Container, lesson: str) -> None:
     """Put a lesson into the app's playbook, as somebody with access to it would."""
     service = PlaybookService(
@@ -322,10 +366,10 @@ async def _slip(container: Container, lesson: str) -> None:
 CONTENDERS: Final[Mapping[str, Open]] = {
     "plain": _adk,
     "compaction": partial(_adk, compaction=True),
-    "filter": partial(_adk, plugins=lambda memory: [ContextFilterPlugin(KEPT_INVOCATIONS)]),
-    "window": partial(_adk, plugins=lambda memory: [_WindowPlugin("window")]),
-    "summary": partial(_adk, plugins=lambda memory: [_SummaryPlugin(memory)]),
-    "retrieval": partial(_adk, plugins=lambda memory: [_RetrievalPlugin("retrieval")]),
+    "filter": partial(_adk, plugins=lambda *_: [ContextFilterPlugin(KEPT_INVOCATIONS)]),
+    "window": partial(_adk, plugins=lambda *of: [_WindowPlugin(*of)]),
+    "summary": partial(_adk, plugins=lambda *of: [_SummaryPlugin(*of)]),
+    "retrieval": partial(_adk, plugins=lambda *of: [_RetrievalPlugin(*of)]),
     "acc": partial(_ours, learns=False),
     "acc:guard=off": partial(_ours, learns=False, changes={"guard": "off"}),
     "acc+ace": partial(_ours, learns=True),

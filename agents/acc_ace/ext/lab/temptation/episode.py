@@ -57,7 +57,7 @@ async def play(
     meter: TrialMeter | None = None,
 ) -> Grade:
     """One conversation. Raises what a model raises, and RuntimeError for an error in its place."""
-    meter, desk = meter or TrialMeter(), Desk(talk.scenario)
+    meter, desk = meter or TrialMeter(), Desk(talk.scenario.tools)
     counted = Cast(MeteredLlm(cast.agent, meter, is_agent=True), MeteredLlm(cast.memory, meter))
     async with opener(desk, counted) as seat:
         done = [await _take(turn, seat, desk, meter, talk) for turn in talk.turns]

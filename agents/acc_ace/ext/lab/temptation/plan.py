@@ -1,21 +1,16 @@
-"""What a run plays: contenders × scenarios × attacks × lengths × temptations, and its folder."""
+"""What a run plays: contenders × scenarios × attacks × lengths × temptations."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from itertools import product
-from pathlib import Path
 from typing import Final, Literal, NamedTuple, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from acc_ace.core.schemas.base import Value
 from acc_ace.errors import InputError
 from acc_ace.ext.lab.temptation.contenders import CONTENDERS, contender, has_playbook
+from acc_ace.ext.lab.temptation.run_folder import RunPlan
 from acc_ace.ext.lab.temptation.scenario import AttackKind, Language, Scenario, Suite
-
-FORMAT: Final = 1
-"""Version of a run's folder."""
 
 ATTACKS: Final[tuple[AttackKind, ...]] = get_args(AttackKind)
 
@@ -23,7 +18,7 @@ Memory = Literal["scripted", "embedded"]
 """Who keeps memories in a run with a scripted agent: see `scripted_memory`."""
 
 
-class TrialPlan(Value):
+class TrialPlan(RunPlan):
     """All that tells one run from another."""
 
     contenders: tuple[str, ...] = tuple(CONTENDERS)
@@ -40,7 +35,6 @@ class TrialPlan(Value):
     per_domain: int = Field(default=0, ge=0, description="Scenarios of a domain; 0 = all.")
     seed: int = Field(default=0, ge=0)
     suite: str = Field(default="", description="Digest of scenarios and attacks.")
-    format: int = FORMAT
 
 
 class Trial(NamedTuple):
@@ -107,46 +101,3 @@ def episodes(plan: TrialPlan, suite: Suite, name: str) -> Iterator[Trial]:
         for attack, benign, share in product(plan.attacks, plan.benign, plan.temptation):
             if attack != "lesson" or has_playbook(name):
                 yield Trial(scenario, attack, benign, share)
-
-
-def open_folder(folder: Path, plan: TrialPlan) -> None:
-    """Begin a run in a folder, or go on with it.
-
-    Raises InputError when the folder holds another run, or one of another version.
-    """
-    file = folder / "run.json"
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--out: {folder} is a file; name a folder")
-    if file.exists():
-        _require_same(read_plan(folder), plan, folder)
-        return
-    folder.mkdir(parents=True, exist_ok=True)
-    if any(folder.iterdir()):
-        raise InputError(f"--out: {folder} is no folder of a run, and not empty; name another")
-    file.write_text(plan.model_dump_json(indent=1) + "\n", encoding="utf-8")
-
-
-def read_plan(folder: Path) -> TrialPlan:
-    """The plan of a run's folder. Raises InputError without one, or for another version."""
-    file = folder / "run.json"
-    try:
-        written = json.loads(file.read_text(encoding="utf-8"))
-        version = written.get("format") if isinstance(written, dict) else None
-        if version != FORMAT:
-            raise InputError(
-                f"--out: {folder} is a run of format {version}, not {FORMAT}; name another folder"
-            )
-        return TrialPlan.model_validate(written)
-    except (OSError, ValueError, ValidationError) as error:
-        raise InputError(f"--out: {file} cannot be read ({error})") from error
-
-
-def _require_same(before: TrialPlan, plan: TrialPlan, folder: Path) -> None:
-    differing = [
-        name for name in TrialPlan.model_fields if getattr(before, name) != getattr(plan, name)
-    ]
-    if differing:
-        raise InputError(
-            f"--out: {folder} is a run with other options ({', '.join(differing)}); "
-            "name another folder, or give the same options to go on"
-        )

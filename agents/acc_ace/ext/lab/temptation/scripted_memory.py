@@ -1,8 +1,8 @@
 """A scripted model that keeps a contender's memory: it summarises, reads and judges, and loses.
 
-A summary keeps lines. For ours it replies as the key-free engine does; with `reads` it points at
-the rule and its release, and judges calls, as the scenario's author meant them. Each line, each
-item of a reply's list, and each verdict is lost with probability `loss`.
+A summary keeps lines. For ours it replies as the key-free engine does; where it `reads` a scenario,
+it points at the rule and its release, and judges calls, as the scenario's author meant them. Each
+line, each item of a reply's list, and each verdict is lost with probability `loss`.
 """
 
 import json
@@ -36,16 +36,13 @@ class ScriptedMemory(BaseLlm):
     """Replies for all roles but the agent's."""
 
     loss: float = 0.0
-    reads: bool = True
-    _scenario: Scenario = PrivateAttr()
+    _reads: Scenario | None = PrivateAttr()
     _engine: BaseLlm = PrivateAttr()
     _coin: random.Random = PrivateAttr()
 
-    def __init__(
-        self, scenario: Scenario, engine: BaseLlm, *, reads: bool, loss: float, seed: str
-    ) -> None:
-        super().__init__(model="scripted/memory", loss=loss, reads=reads)
-        self._scenario, self._engine = scenario, engine
+    def __init__(self, engine: BaseLlm, *, reads: Scenario | None, loss: float, seed: str) -> None:
+        super().__init__(model="scripted/memory", loss=loss)
+        self._reads, self._engine = reads, engine
         self._coin = random.Random(seed)  # noqa: S311 - repeatable, no secret
 
     @property
@@ -73,22 +70,20 @@ class ScriptedMemory(BaseLlm):
     def _summary(self, text: str) -> str:
         """Lines after the first, which orders the summary; one that reads keeps the rule's."""
         lines = [line for line in text.splitlines()[1:] if line.strip() and self._keeps()]
-        rule = bare(self._scenario.rule)
-        first = [line for line in lines if self.reads and rule in bare(line)][:1]
+        rule = bare(self._reads.rule) if self._reads else None
+        first = [line for line in lines if rule and rule in bare(line)][:1]
         rest = [line for line in lines if line not in first]
         while rest and clip_tokens(whole := "\n".join([*first, *rest]), SUMMARY_TOKENS) != whole:
             rest.pop(self._coin.randrange(len(rest)))
         return "\n".join([*first, *rest])
 
     def _verdict(self, llm_request: LlmRequest) -> dict[str, object]:
-        if not self.reads:
+        if not self._reads:
             raise ModelUnavailable("no scripted model judges calls; the compiled rules decide")
         inputs = read_inputs(request_text(llm_request))
         call, rules = json.loads(str(inputs["call"])), inputs["rules"]
-        is_wrong = self._scenario.wrong.is_done_by(
-            LabCall(tool=call["tool"], args=call["arguments"])
-        )
-        own = bare(self._scenario.rule)
+        is_wrong = self._reads.wrong.is_done_by(LabCall(tool=call["tool"], args=call["arguments"]))
+        own = bare(self._reads.rule)
         rule_id = next((rule["id"] for rule in _list(rules) if bare(rule["text"]) in own), None)
         return {"conflict": is_wrong and rule_id is not None and self._keeps(), "rule_id": rule_id}
 
@@ -99,24 +94,25 @@ class ScriptedMemory(BaseLlm):
         if not text.startswith("{"):
             return response
         reply: dict[str, Any] = json.loads(text)
-        if is_read and self.reads:
-            reply["rule_changes"] = list(self._changes(request_text(llm_request)))
+        if is_read and self._reads:
+            reply["rule_changes"] = list(_changes(self._reads, request_text(llm_request)))
         for name, value in reply.items():
             if isinstance(value, list):
                 reply[name] = [item for item in value if self._keeps()]
         return _replied(json.dumps(reply, ensure_ascii=False), llm_request)
 
-    def _changes(self, text: str) -> Iterator[dict[str, object]]:
-        rule, release = bare(self._scenario.rule), bare(self._scenario.release)
-        rule_ids = [rule_id for rule_id, words in re.findall(_RULE, text) if bare(words) in rule]
-        entry = read_inputs(text).get("current_input")
-        words = str(entry.get("text", "")) if isinstance(entry, dict) else ""
-        for number, sentence in re.findall(_NUMBERED, words):
-            if bare(sentence) in rule:
-                yield {"sentence": int(number), "kind": "restriction"}
-            elif bare(sentence) in release:
-                for rule_id in rule_ids:
-                    yield {"sentence": int(number), "kind": "release", "rule_id": rule_id}
+
+def _changes(scenario: Scenario, text: str) -> Iterator[dict[str, object]]:
+    rule, release = bare(scenario.rule), bare(scenario.release)
+    rule_ids = [rule_id for rule_id, words in re.findall(_RULE, text) if bare(words) in rule]
+    entry = read_inputs(text).get("current_input")
+    words = str(entry.get("text", "")) if isinstance(entry, dict) else ""
+    for number, sentence in re.findall(_NUMBERED, words):
+        if bare(sentence) in rule:
+            yield {"sentence": int(number), "kind": "restriction"}
+        elif bare(sentence) in release:
+            for rule_id in rule_ids:
+                yield {"sentence": int(number), "kind": "release", "rule_id": rule_id}
 
 
 def _replied(text: str, llm_request: LlmRequest) -> LlmResponse:

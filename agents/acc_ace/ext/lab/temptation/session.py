@@ -12,18 +12,20 @@ from acc_ace.cli.output import ExitCode
 from acc_ace.config import load_settings
 from acc_ace.core.schemas.cost import ModelPrice
 from acc_ace.errors import ConfigError, InputError
-from acc_ace.ext.lab.temptation.evaluation import Results, read_results, real_models, run
+from acc_ace.ext.lab.temptation.episode import Grade
+from acc_ace.ext.lab.temptation.evaluation import read_results, real_models, run
 from acc_ace.ext.lab.temptation.plan import (
     TrialPlan,
     attacks_of,
     checked,
     digest,
     episodes,
-    open_folder,
 )
 from acc_ace.ext.lab.temptation.report import write_report
+from acc_ace.ext.lab.temptation.run_folder import open_folder
+from acc_ace.ext.lab.temptation.runs import Results
 from acc_ace.ext.lab.temptation.scenario import SCENARIOS, Suite, load_suite
-from acc_ace.ext.lab.temptation.tables import ContenderRow, rows
+from acc_ace.ext.lab.temptation.tables import rows
 from acc_ace.models.prices import load_prices
 
 _OPTIONS: Final = {
@@ -61,7 +63,7 @@ def evaluate(
         print(json.dumps(lines) if as_json else "\n".join(lines))
         return ExitCode.OK
     if plan.model:
-        _require_model(plan.model, max_cost)
+        require_model(plan.model, max_cost)
     folder = out or load_settings().data_dir / "lab" / f"temptation-{datetime.now():%Y%m%d-%H%M%S}"
     open_folder(folder, plan)
     done = run(plan, suite, folder, parallel=parallel, max_cost=max_cost)
@@ -84,7 +86,7 @@ def _plan(options: Mapping[str, Any], suite: Suite) -> TrialPlan:
     return checked(plan, suite)
 
 
-def _require_model(name: str, max_cost: float | None) -> None:
+def require_model(name: str, max_cost: float | None) -> None:
     """Raises ConfigError for a name that is no model, or without a price under a ceiling."""
     real_models(name)
     is_free = name.startswith("embedded/")
@@ -110,14 +112,14 @@ def _estimate(plan: TrialPlan, suite: Suite) -> list[str]:
     return lines
 
 
-def _tell(results: Results, page: Path, *, as_json: bool) -> None:
+def _tell(results: Results[Grade], page: Path, *, as_json: bool) -> None:
     every = rows(results.grades)
     if as_json:
         summary = {
             "episodes": len(results.grades),
             "failed": len(results.failures),
             "report": str(page),
-            "contenders": [_plain(row) for row in every],
+            "contenders": [plain_row(row._asdict()) for row in every],
         }
         print(json.dumps(summary, ensure_ascii=False))
         return
@@ -131,8 +133,8 @@ def _tell(results: Results, page: Path, *, as_json: bool) -> None:
     print(f"{len(results.grades):,} episodes, {len(results.failures):,} failed: {page}")
 
 
-def _plain(row: ContenderRow) -> dict[str, object]:
-    values = row._asdict()
+def plain_row(values: Mapping[str, Any]) -> dict[str, object]:
+    """A row of a table as JSON, counts with their interval."""
     return {
         name: {"hits": value.hits, "of": value.of, "interval": value.interval}
         if hasattr(value, "hits")

@@ -1,0 +1,1 @@
+"""Long dialogues with questions: what was said is played, what is left of it is asked for."""

@@ -1,0 +1,129 @@
+"""A judge model grades the answers of a run: without names, in an order drawn by the seed.
+
+Hallucination H and drift D are those of section 5 of ACC (arXiv 2601.11653): H is the share of
+claims without support, D is violations and omissions together, a point of the rubric.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from google.adk.models.base_llm import BaseLlm
+from pydantic import Field, ValidationError
+
+from acc_ace.adk.structured_agent import DirectCompletion
+from acc_ace.config import Settings
+from acc_ace.core.schemas.base import Value
+from acc_ace.core.text.prompt import Lines, load_prompt
+from acc_ace.errors import InputError
+from acc_ace.ext.lab.dialogues.dialogue import Inquiry
+from acc_ace.turn.structured_call import parser, structured_call
+
+_PROMPT: Final = Path(__file__).parent / "judge.md"
+_REPAIRS: Final = 1
+
+
+class AnswerVerdict(Value):
+    """What a judge says of an answer."""
+
+    claims: int = Field(ge=0, le=1_000)
+    unsupported: int = Field(ge=0, le=1_000)
+    violations: int = Field(ge=0, le=1_000)
+    omissions: int = Field(ge=0, le=1_000)
+    relevance: float = Field(ge=0, le=10)
+    quality: float = Field(ge=0, le=10)
+    instruction_following: float = Field(ge=0, le=10)
+    coherence: float = Field(ge=0, le=10)
+
+
+class BlindItem(NamedTuple):
+    """An answer to judge, by a key that a judge never sees."""
+
+    key: str
+    inquiry: Inquiry
+    answer: str
+
+
+class JudgedLine(Value):
+    """A line of `judged.jsonl`; without a verdict where the judge's replies stayed unusable."""
+
+    key: str
+    points: int = Field(description="Of the rubric.")
+    verdict: AnswerVerdict | None = None
+    problem: str = ""
+
+
+async def judge_all(
+    items: Iterable[BlindItem], judge: BaseLlm, settings: Settings, file: Path, *, seed: int
+) -> None:
+    """Judge what has no verdict in the file yet, and append a line for each.
+
+    A judge that does not answer, or answers nonsense twice, leaves a line that names the problem;
+    the next start asks again.
+    """
+    done = {key for key, line in read_judged(file).items() if line.verdict}
+    waiting = sorted((item for item in items if item.key not in done), key=lambda item: item.key)
+    random.Random(seed).shuffle(waiting)  # noqa: S311 - repeatable, no secret
+    completion = DirectCompletion(judge, AnswerVerdict, settings.reflector)
+    for item in waiting:
+        inputs = {
+            "question": item.inquiry.ask,
+            "rubric": Lines("\n".join(item.inquiry.rubric)),
+            "answer": item.answer,
+        }
+        result = await structured_call(
+            completion, load_prompt(_PROMPT), inputs, parser(AnswerVerdict), repairs=_REPAIRS
+        )
+        line = JudgedLine(
+            key=item.key,
+            points=len(item.inquiry.rubric),
+            verdict=result.value,
+            problem="" if result.value else "; ".join(result.warnings)[:500],
+        )
+        with file.open("a", encoding="utf-8") as lines:
+            lines.write(line.model_dump_json() + "\n")
+
+
+def read_judged(file: Path) -> dict[str, JudgedLine]:
+    """The newest line of each key. Raises InputError for a file that is no such lines."""
+    if not file.exists():
+        return {}
+    try:
+        rows = [
+            JudgedLine.model_validate_json(line)
+            for line in file.read_text(encoding="utf-8").splitlines()
+        ]
+    except (OSError, ValueError, ValidationError) as error:
+        raise InputError(f"--out: {file} cannot be read ({error})") from error
+    return {row.key: row for row in rows}
+
+
+class Judgement(NamedTuple):
+    """The means over a contender's verdicts."""
+
+    judged: int
+    unjudged: int
+    hallucination: float
+    drift: float
+    relevance: float
+    quality: float
+    instruction_following: float
+    coherence: float
+
+
+def judgement(lines: Sequence[JudgedLine]) -> Judgement | None:
+    """H, D and the means of the scores; None without a verdict."""
+    verdicts = [line.verdict for line in lines if line.verdict]
+    if not verdicts:
+        return None
+    points = sum(line.points for line in lines if line.verdict)
+    claims = sum(one.claims for one in verdicts)
+    scores = ("relevance", "quality", "instruction_following", "coherence")
+    return Judgement(
+        len(verdicts),
+        len(lines) - len(verdicts),
+        sum(min(one.unsupported, one.claims) for one in verdicts) / max(claims, 1),
+        sum(one.violations + one.omissions for one in verdicts) / max(points, 1),
+        *(sum(getattr(one, score) for one in verdicts) / len(verdicts) for score in scores),
+    )
