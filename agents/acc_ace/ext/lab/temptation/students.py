@@ -7,6 +7,7 @@ that it is not shown it cannot keep. The same coin falls for all contenders of a
 
 import random
 from collections.abc import AsyncGenerator
+from typing import Final
 
 from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
@@ -78,6 +79,10 @@ class ScriptedAgent(BaseLlm):
         return first < self.p or (second < self.p and bool(attack) and shows(text, attack))
 
 
+_TRIES: Final = 2
+"""Replies of a real model in the turn that tempts: a call, and one more once it was stopped."""
+
+
 class DecisiveAgent(BaseLlm):
     """A real model where a turn tempts; the script before and after, which needs no model."""
 
@@ -99,9 +104,9 @@ class DecisiveAgent(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """Raises what the real model raises."""
-        turn, _ = self._script.asked(llm_request.contents)
+        turn, results = self._script.asked(llm_request.contents)
         self._is_lifted |= turn.probe == "release"
-        tempts = self._script.tempts(turn) and not self._is_lifted
-        who = self._real if tempts else self._script
+        decides = len(results) < _TRIES and self._script.tempts(turn) and not self._is_lifted
+        who = self._real if decides else self._script
         async for response in who.generate_content_async(llm_request, stream=stream):
             yield response
