@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-_COMMANDS: Final = {"": ("acc_ace.ext.lab.commands", "acc_ace.ext.lab.temptation.commands")}
+_COMMANDS: Final = {"": ("acc_ace.ext.lab.commands", "acc_ace.ext.lab.dialogues.commands")}
 
 
 class LabEntry:

@@ -34,7 +34,7 @@ _BEAM_KINDS: Final = {
 _LOCOMO_KINDS: Final = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
 _LOCOMO_TIME: Final = "%I:%M %p on %d %B, %Y"
 _DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
-_COUNTS: Final = ("a", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_COUNTS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _ASKED_AFTER: Final = timedelta(days=7)
 """From the last session to the trigger, as LoCoMo-Plus has it."""
 
@@ -214,9 +214,7 @@ def _gap(text: str) -> timedelta:
     if match is None:
         return timedelta()
     count, unit = match[1], match[2]
-    number = (
-        int(count) if count.isdigit() else max(_COUNTS.index(count), 1) if count in _COUNTS else 1
-    )
+    number = int(count) if count.isdigit() else _COUNTS.get(count, 1)
     return timedelta(days=number * _DAYS[unit])
 
 

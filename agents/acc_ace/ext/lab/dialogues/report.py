@@ -16,8 +16,8 @@ from acc_ace.ext.lab.temptation.tables import Tally
 
 _LEAD: Final = (
     "A dialogue is played to each memory as it was recorded; then, or in between, the user asks "
-    "about it. <b>Shown</b>: questions whose facts all stood in the agent's request, word for word. "
-    "<b>Right</b>: questions whose answer has all of them."
+    "about it. <b>Shown</b>: questions whose facts all stood in the agent's request, word for "
+    "word. <b>Right</b>: questions whose answer has all of them."
 )
 _SCRIPTED: Final = (
     "<b>The agent of this run is a script, not a language model.</b> It says the facts that its "
@@ -144,8 +144,8 @@ def _about(plan: DialoguePlan, grades: Sequence[DialogueGrade]) -> str:
     who = plan.model or "a scripted agent"
     memory = plan.memory or "the key-free engine"
     return (
-        f"{len(grades):,} plays of {dialogues} dialogues, {asked:,} answers · questions answered by "
-        f"{who} · memory kept by {memory} · seed {plan.seed} · data {plan.data}"
+        f"{len(grades):,} plays of {dialogues} dialogues, {asked:,} answers · questions answered "
+        f"by {who} · memory kept by {memory} · seed {plan.seed} · data {plan.data}"
     )
 
 

@@ -2,6 +2,8 @@
 
 import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -9,12 +11,20 @@ import typer
 
 from acc_ace.errors import ConfigError
 
-app = typer.Typer(rich_markup_mode=None)
 evals = typer.Typer(help="Measure whether an agent keeps on course.", no_args_is_help=True)
-app.add_typer(evals, name="eval")
 
 _QUICK: Final[dict[str, Any]] = {"per_domain": 1, "attacks": ("document",), "benign": (20,)}
 _NO_EXTRA: Final = "acc-ace eval needs the extra `lab`: pip install 'acc-ace[lab]'"
+
+
+@contextmanager
+def needs_extra() -> Iterator[None]:
+    """Import what needs the extra `lab`. Raises ConfigError that says what to install."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise ConfigError(_NO_EXTRA) from error
+
 
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
@@ -70,11 +80,10 @@ def eval_temptation(
     as_json: _Json = False,
 ) -> None:
     """Does an agent keep to a rule of turn 3? Runs go on where they were stopped."""
-    try:
+    with needs_extra():
         # Inspect and matplotlib are an extra, and slow to import.
         from acc_ace.ext.lab.temptation import session  # noqa: PLC0415
-    except ModuleNotFoundError as error:
-        raise ConfigError(_NO_EXTRA) from error
+
     options: dict[str, Any] = {
         "contenders": contender,
         "attacks": attack,
