@@ -63,11 +63,16 @@ def verbatim(facts: Sequence[str], ask: str, texts: Sequence[str]) -> tuple[str,
     return tuple(facts) if stands and not any(has_fact(ask, fact) for fact in facts) else ()
 
 
-def closest_sentence(sentence: str, texts: Sequence[str]) -> str:
-    """The sentence of some texts that shares most words with another one; '' without any."""
-    sought = set(words(sentence).split())
-    sentences = [each for text in texts for each in re.split(_SENTENCE_END, text) if each.strip()]
-    return max(sentences, key=lambda each: len(sought & {*words(each).split()}), default="")
+def closest_sentence(description: str, texts: Sequence[str]) -> str:
+    """The sentence of some texts that shares most groups of three letters with a description."""
+    sought = _threes(description)
+    sentences = [sentence for text in texts for sentence in sentences_of(text)]
+    return max(sentences, key=lambda each: len(sought & _threes(each)), default="")
+
+
+def _threes(text: str) -> set[str]:
+    spaced = words(text)
+    return {spaced[at : at + 3] for at in range(len(spaced) - 2)}
 
 
 def sentences_of(text: str) -> tuple[str, ...]:

@@ -13,11 +13,13 @@ from google.adk.models.base_llm import BaseLlm
 from pydantic import Field, ValidationError
 
 from acc_ace.adk.structured_agent import DirectCompletion
-from acc_ace.config import Settings
+from acc_ace.config import AgentSettings
 from acc_ace.core.schemas.base import Value
 from acc_ace.core.text.prompt import Lines, load_prompt
 from acc_ace.errors import InputError
 from acc_ace.ext.lab.dialogues.dialogue import Inquiry
+from acc_ace.ext.lab.temptation.meter import MeteredLlm, TrialMeter
+from acc_ace.ext.lab.temptation.runs import CostCeiling
 from acc_ace.turn.structured_call import parser, structured_call
 
 _PROMPT: Final = Path(__file__).parent / "judge.md"
@@ -45,6 +47,13 @@ class BlindItem(NamedTuple):
     answer: str
 
 
+class Judge(NamedTuple):
+    """The model that judges, and how it is asked."""
+
+    model: BaseLlm
+    settings: AgentSettings
+
+
 class JudgedLine(Value):
     """A line of `judged.jsonl`; without a verdict where the judge's replies stayed unusable."""
 
@@ -52,37 +61,50 @@ class JudgedLine(Value):
     points: int = Field(description="Of the rubric.")
     verdict: AnswerVerdict | None = None
     problem: str = ""
+    nano_usd: int = Field(default=0, description="Billionths of a dollar by list price.")
 
 
 async def judge_all(
-    items: Iterable[BlindItem], judge: BaseLlm, settings: Settings, file: Path, *, seed: int
+    items: Iterable[BlindItem], judge: Judge, file: Path, *, seed: int, purse: CostCeiling
 ) -> None:
     """Judge what has no verdict in the file yet, and append a line for each.
 
     A judge that does not answer, or answers nonsense twice, leaves a line that names the problem;
-    the next start asks again.
+    the next start asks again. Raises SpendingCeilingError when the purse is empty.
     """
     done = {key for key, line in read_judged(file).items() if line.verdict}
     waiting = sorted((item for item in items if item.key not in done), key=lambda item: item.key)
     random.Random(seed).shuffle(waiting)  # noqa: S311 - repeatable, no secret
-    completion = DirectCompletion(judge, AnswerVerdict, settings.reflector)
     for item in waiting:
-        inputs = {
-            "question": item.inquiry.ask,
-            "rubric": Lines("\n".join(item.inquiry.rubric)),
-            "answer": item.answer,
-        }
-        result = await structured_call(
-            completion, load_prompt(_PROMPT), inputs, parser(AnswerVerdict), repairs=_REPAIRS
-        )
-        line = JudgedLine(
-            key=item.key,
-            points=len(item.inquiry.rubric),
-            verdict=result.value,
-            problem="" if result.value else "; ".join(result.warnings)[:500],
-        )
+        purse.require()
+        line = await _judged(item, judge)
+        purse.pay(line.nano_usd)
         with file.open("a", encoding="utf-8") as lines:
             lines.write(line.model_dump_json() + "\n")
+
+
+async def _judged(item: BlindItem, judge: Judge) -> JudgedLine:
+    meter = TrialMeter()
+    model = MeteredLlm(judge.model, meter)
+    inputs = {
+        "question": item.inquiry.ask,
+        "rubric": Lines("\n".join(item.inquiry.rubric)),
+        "answer": item.answer,
+    }
+    result = await structured_call(
+        DirectCompletion(model, AnswerVerdict, judge.settings),
+        load_prompt(_PROMPT),
+        inputs,
+        parser(AnswerVerdict),
+        repairs=_REPAIRS,
+    )
+    return JudgedLine(
+        key=item.key,
+        points=len(item.inquiry.rubric),
+        verdict=result.value,
+        problem="" if result.value else "; ".join(result.warnings)[:500],
+        nano_usd=meter.cost().nano_usd or 0,
+    )
 
 
 def read_judged(file: Path) -> dict[str, JudgedLine]:

@@ -123,7 +123,10 @@ def _beam_inquiry(
 
 
 def _multichallenge(path: Path) -> Iterator[Dialogue]:
-    """MultiChallenge (arXiv 2501.17399): the instruction stands in the first message."""
+    """MultiChallenge (arXiv 2501.17399): the instruction stands in the first message.
+
+    The sentence closest to the question about the answer is taken for it.
+    """
     for row in _lines(path):
         *before, last = row["CONVERSATION"]
         spoken = [(turn["role"] == "user", str(turn["content"])) for turn in before]
@@ -131,7 +134,7 @@ def _multichallenge(path: Path) -> Iterator[Dialogue]:
             name=str(row["QUESTION_ID"]),
             kind=str(row["AXIS"]).lower(),
             ask=str(last["content"]),
-            facts=sentences_of(spoken[0][1]),
+            facts=(closest_sentence(row["TARGET_QUESTION"], [spoken[0][1]]),),
             is_kept=True,
             rubric=(f"{row['TARGET_QUESTION']} {row['PASS_CRITERIA']}",),
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
@@ -14,9 +15,9 @@ from pydantic import ValidationError
 
 from acc_ace.cli.output import ExitCode
 from acc_ace.config import EMBEDDED_MODEL, Settings, load_settings
-from acc_ace.errors import InputError
+from acc_ace.errors import InputError, SpendingCeilingError
 from acc_ace.ext.lab.dialogues.dialogue import Dialogue, Inquiry
-from acc_ace.ext.lab.dialogues.judging import BlindItem, JudgedLine, judge_all, read_judged
+from acc_ace.ext.lab.dialogues.judging import BlindItem, Judge, JudgedLine, judge_all, read_judged
 from acc_ace.ext.lab.dialogues.plan import (
     DialoguePlan,
     DialogueTrial,
@@ -29,7 +30,7 @@ from acc_ace.ext.lab.temptation import runs
 from acc_ace.ext.lab.temptation.meter import TrialMeter
 from acc_ace.ext.lab.temptation.run_folder import open_folder, read_plan
 from acc_ace.ext.lab.temptation.scripted_memory import ScriptedMemory
-from acc_ace.ext.lab.temptation.session import plain_row, require_model
+from acc_ace.ext.lab.temptation.session import plain_row, price_of_calls, require_model
 from acc_ace.models.factory import build_model, close_models
 
 _FILE: Final = "judged.jsonl"
@@ -55,7 +56,7 @@ def evaluate_dialogues(
     """The exit code: FAILED when dialogues have no outcome. Raises InputError or ConfigError."""
     plan = _plan(fields, dialogues)
     if how.dry_run:
-        lines = _estimate(plan, dialogues)
+        lines = _estimate(plan, dialogues, how.judge)
         print(json.dumps(lines) if how.as_json else "\n".join(lines))
         return ExitCode.OK
     for name in filter(None, (plan.model, plan.memory, how.judge)):
@@ -66,7 +67,9 @@ def evaluate_dialogues(
     done = _run(plan, dialogues, folder, how)
     results = _results(folder)
     if how.judge:
-        asyncio.run(_judge(results.grades, dialogues, how.judge, folder, seed=plan.seed))
+        items = _items(results.grades, dialogues)
+        purse = runs.CostCeiling(how.max_cost, _spent(results.grades, folder))
+        asyncio.run(_judge(items, how.judge, folder / _FILE, seed=plan.seed, purse=purse))
     verdicts = _verdicts(results.grades, folder)
     command = f"{how.command}{'' if how.out else f' --out {folder}'}"
     page = write_dialogue_report(folder, plan, results, verdicts, command)
@@ -84,18 +87,22 @@ def _plan(fields: Mapping[str, Any], dialogues: Sequence[Dialogue]) -> DialogueP
     return checked_plan(plan, dialogues)
 
 
-def _estimate(plan: DialoguePlan, dialogues: Sequence[Dialogue]) -> list[str]:
+def _estimate(plan: DialoguePlan, dialogues: Sequence[Dialogue], judge: str) -> list[str]:
+    """Plays, questions and money, roughly."""
     trials = [*dialogue_trials(plan, dialogues)]
     asked = sum(isinstance(step, Inquiry) for one in trials for step in one.dialogue.steps)
     turns = sum(len(one.dialogue.steps) for one in trials)
+    calls = {plan.model: asked, plan.memory: 2 * turns, judge: asked}
+    prices = [price_of_calls(name, count) for name, count in calls.items() if name]
+    sure = [price for price in prices if price is not None]
+    money = "no price known" if len(sure) < len(prices) else f"about ${sum(sure):.2f}"
     return [
-        f"{name:24} {len(trials):6,} plays  {turns:8,} turns  {asked:7,} questions"
+        f"{name:24} {len(trials):6,} plays  {turns:8,} turns  {asked:7,} questions  {money}"
         for name in plan.contenders
     ]
 
 
 def _run(plan: DialoguePlan, dialogues: Sequence[Dialogue], folder: Path, how: HowToRun) -> bool:
-    spent = sum(grade.cost.nano_usd or 0 for grade in _results(folder).grades)
     plays = {
         name: {
             trial.name: partial(_played, plan, name, trial)
@@ -103,7 +110,7 @@ def _run(plan: DialoguePlan, dialogues: Sequence[Dialogue], folder: Path, how: H
         }
         for name in plan.contenders
     }
-    purse = runs.CostCeiling(how.max_cost, spent)
+    purse = runs.CostCeiling(how.max_cost, _spent(_results(folder).grades, folder))
     return runs.run(plays, folder, parallel=how.parallel, purse=purse)
 
 
@@ -146,31 +153,36 @@ def _key(grade: DialogueGrade, inquiry: str) -> str:
     return json.dumps(place, ensure_ascii=False)
 
 
-async def _judge(
-    grades: Sequence[DialogueGrade],
-    dialogues: Sequence[Dialogue],
-    name: str,
-    folder: Path,
-    *,
-    seed: int,
-) -> None:
+def _spent(grades: Sequence[DialogueGrade], folder: Path) -> int:
+    judged = sum(line.nano_usd for line in read_judged(folder / _FILE).values())
+    return judged + sum(grade.cost.nano_usd or 0 for grade in grades)
+
+
+def _items(grades: Sequence[DialogueGrade], dialogues: Sequence[Dialogue]) -> list[BlindItem]:
     inquiries = {
         (dialogue.name, step.name): step
         for dialogue in dialogues
         for step in dialogue.steps
         if isinstance(step, Inquiry)
     }
-    items = [
+    return [
         BlindItem(_key(grade, reply.name), inquiries[grade.dialogue, reply.name], reply.answer)
         for grade in grades
         for reply in grade.replies
     ]
+
+
+async def _judge(
+    items: Sequence[BlindItem], name: str, file: Path, *, seed: int, purse: runs.CostCeiling
+) -> None:
     settings = Settings(reflector={"model": name})
-    judge = build_model("reflector", settings)
+    model = build_model("reflector", settings)
     try:
-        await judge_all(items, judge, settings, folder / _FILE, seed=seed)
+        await judge_all(items, Judge(model, settings.reflector), file, seed=seed, purse=purse)
+    except SpendingCeilingError as error:
+        print(f"not all answers are judged: {error}", file=sys.stderr)
     finally:
-        await close_models([judge])
+        await close_models([model])
 
 
 def _verdicts(grades: Sequence[DialogueGrade], folder: Path) -> dict[str, list[JudgedLine]]:

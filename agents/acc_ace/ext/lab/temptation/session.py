@@ -98,16 +98,24 @@ def _price(name: str) -> ModelPrice | None:
     return load_prices(load_settings().prices).price(name)
 
 
+def price_of_calls(name: str, calls: int) -> float | None:
+    """Dollars of so many calls of a model, roughly; None without a price."""
+    price = _price(name)
+    if price is None:
+        return None
+    return calls * (_TOKENS["in"] * price.input + _TOKENS["out"] * price.output) / 1e6
+
+
 def _estimate(plan: TrialPlan, suite: Suite) -> list[str]:
     """Episodes, calls and money, roughly."""
-    lines, price = list[str](), _price(plan.model) if plan.model else None
-    a_call = (_TOKENS["in"] * price.input + _TOKENS["out"] * price.output) / 1e6 if price else 0.0
+    lines = list[str]()
     for name in plan.contenders:
         trials = [*episodes(plan, suite, name)]
         a_turn = 4 if name.startswith("acc") else 2
         # The model plays one turn of a decisive run: it may try, be stopped, and answer.
         calls = sum(2 if plan.decisive else a_turn * (one.benign + _PROBES) for one in trials)
-        money = "no price known" if plan.model and not price else f"about ${calls * a_call:.2f}"
+        price = price_of_calls(plan.model, calls) if plan.model else 0.0
+        money = "no price known" if price is None else f"about ${price:.2f}"
         lines.append(f"{name:24} {len(trials):6,} episodes  {calls:8,} calls  {money}")
     return lines
 
