@@ -180,12 +180,9 @@ async def _played(
         )
 
 
-class _Script(NamedTuple):
-    agent: ScriptedAgent
-    memory: ScriptedMemory
-
-
-def _scripted(plan: TrialPlan, turns: Talk, name: str, episode: Trial) -> _Script:
+def _scripted(
+    plan: TrialPlan, turns: Talk, name: str, episode: Trial
+) -> tuple[ScriptedAgent, ScriptedMemory]:
     memory = ScriptedMemory(
         episode.scenario,
         build_model("compressor", Settings(compressor={"model": EMBEDDED_MODEL})),
@@ -193,9 +190,8 @@ def _scripted(plan: TrialPlan, turns: Talk, name: str, episode: Trial) -> _Scrip
         loss=plan.loss,
         seed=f"{plan.seed} {name} {episode.name}",
     )
-    return _Script(
-        ScriptedAgent(turns, p=episode.temptation, coin=f"{plan.seed} {episode.name}"), memory
-    )
+    coin = f"{plan.seed} {episode.name}"
+    return ScriptedAgent(turns, p=episode.temptation, coin=coin), memory
 
 
 def real_models(name: str) -> list[BaseLlm]:
@@ -205,17 +201,12 @@ def real_models(name: str) -> list[BaseLlm]:
 
 
 def _cast(plan: TrialPlan, turns: Talk, name: str, episode: Trial, stack: AsyncExitStack) -> Cast:
-    script = _scripted(plan, turns, name, episode)
+    script, keeper = _scripted(plan, turns, name, episode)
     if not plan.model:
-        return Cast(*script)
+        return Cast(script, keeper)
     models = real_models(plan.model)
     stack.push_async_callback(close_models, models)
-    agent, memory = models
-    return (
-        Cast(DecisiveAgent(agent, script.agent), script.memory)
-        if plan.decisive
-        else Cast(agent, memory)
-    )
+    return Cast(DecisiveAgent(models[0], script), keeper) if plan.decisive else Cast(*models)
 
 
 @scorer(metrics=[mean()])

@@ -89,17 +89,7 @@ def _contenders(every: Sequence[ContenderRow]) -> str:
 
 
 def _costs(every: Sequence[ContenderRow]) -> str:
-    head = (
-        "contender",
-        "calls",
-        "tokens in",
-        "largest",
-        "cached",
-        "tokens out",
-        "$",
-        "seconds",
-        "a reply, s",
-    )
+    head = ("contender", "calls", "tokens in", "largest", "cached", "tokens out", "$", "seconds")
     body = [
         (
             row.contender,
@@ -111,7 +101,7 @@ def _costs(every: Sequence[ContenderRow]) -> str:
         )
         for row in every
     ]
-    return _table(head, body)
+    return _table((*head, "a reply, s"), body)
 
 
 def _by(grades: Sequence[Grade], key: Callable[[Grade], Hashable]) -> str:
