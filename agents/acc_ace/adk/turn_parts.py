@@ -1,4 +1,4 @@
-"""What drives turns beside their stores: models, upkeep of sessions, learning, deletion.
+"""What drives turns beside their stores: steps 3 and 4, models, upkeep, learning, deletion.
 
 `acc_ace.bootstrap` puts it into the container: a driver uses these parts without reading how they
 are made.
