@@ -10,7 +10,9 @@ from google.genai import types
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.errors import InputError
 from acc_ace.ext.lab.temptation.baselines import BUDGET
-from acc_ace.ext.lab.temptation.contenders import contender
+from acc_ace.ext.lab.temptation.contenders import Cast, Desk, contender
+from acc_ace.ext.lab.temptation.meter import MeteredLlm, TrialMeter
+from acc_ace.ext.lab.temptation.scenario import load_suite
 from tests.ext.lab.eval_suite import LONG, RULE, WRONG, inspect_ai, write_suite
 from tests.ext.lab.test_eval_grades import Speaker, episode, nothing
 from tests.fakes.extensions import needs
@@ -47,7 +49,7 @@ def forgets(text: str) -> types.Content:
     return text_content('{"memory": []}' if "## New Messages" in text else "Nothing.")
 
 
-@pytest.mark.parametrize("name", ["inspect", "langmem", "mem0"])
+@pytest.mark.parametrize("name", ["inspect", "langmem"])
 async def test_a_package_keeps_what_the_memorys_model_keeps_within_the_budget(
     suite: Path, name: str
 ) -> None:
@@ -61,6 +63,18 @@ async def test_a_package_keeps_what_the_memorys_model_keeps_within_the_budget(
         [tempted, _] = [text for text in agent.requests if text.endswith(WRONG)]
         # Beside the newest exchange, which stays whole.
         assert estimate_tokens(tempted) < BUDGET + estimate_tokens(LONG)
+
+
+async def test_mem0_finds_by_the_question_what_the_memorys_model_extracted(suite: Path) -> None:
+    pytest.importorskip("mem0")
+    [scenario] = load_suite(suite).scenarios
+    for says, stays in ((keeps, True), (forgets, False)):
+        meter = TrialMeter()
+        agent = MeteredLlm(Speaker(nothing), meter, is_agent=True)
+        async with contender("mem0")(Desk(scenario), Cast(agent, Speaker(says))) as seat:
+            for text in (RULE, LONG, "May I send mail to customers?"):
+                await seat.say(text)
+        assert (RULE in meter.requests[-1]) is stays
 
 
 @pytest.mark.parametrize("name", ["inspect", "langmem"])
