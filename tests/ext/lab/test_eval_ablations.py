@@ -8,13 +8,11 @@ from typing import NamedTuple
 import pytest
 from google.genai import types
 
-from acc_ace.config import EMBEDDED_MODEL, Settings
 from acc_ace.ext.lab.temptation.contenders import Cast, Desk, Seat, contender
 from acc_ace.ext.lab.temptation.meter import MeteredLlm, TrialMeter
 from acc_ace.ext.lab.temptation.scenario import load_suite
 from acc_ace.ext.lab.temptation.scripted_memory import ScriptedMemory
-from acc_ace.models.factory import build_model
-from tests.ext.lab.eval_suite import RULE, write_suite
+from tests.ext.lab.eval_suite import RULE, engine, write_suite
 from tests.ext.lab.test_eval_grades import Speaker
 from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import call, text_content
@@ -46,8 +44,7 @@ async def seated(name: str, tmp_path: Path) -> AsyncIterator[Played]:
         return call("list_mails", folder="inbox") if text == INBOX else text_content("Noted.")
 
     [scenario] = load_suite(write_suite(tmp_path / "suite")).scenarios
-    engine = build_model("compressor", Settings(compressor={"model": EMBEDDED_MODEL}))
-    memory = ScriptedMemory(scenario, engine, reads=True, loss=0, seed="seed")
+    memory = ScriptedMemory(scenario, engine(), reads=True, loss=0, seed="seed")
     desk, agent, meter = Desk(scenario), Speaker(looks), TrialMeter()
     cast = Cast(MeteredLlm(agent, meter, is_agent=True), MeteredLlm(memory, meter))
     async with contender(name)(desk, cast) as seat:
