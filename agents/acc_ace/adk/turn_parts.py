@@ -1,4 +1,4 @@
-"""What drives turns beside their stores: models, upkeep of sessions, learning, deletion.
+"""What drives turns beside their stores: steps 3 and 4, models, upkeep, learning, deletion.
 
 `acc_ace.bootstrap` puts it into the container: a driver uses these parts without reading how they
 are made.
@@ -25,6 +25,7 @@ from acc_ace.models.factory import build_model, build_models, close_models, pric
 from acc_ace.turn.erasing import erase_before_session
 from acc_ace.turn.forget_wishes import erase_as_told, wish_notes
 from acc_ace.turn.learning_queue import TurnLearning
+from acc_ace.turn.steps import compress, qualify
 
 
 class TurnParts:
@@ -35,6 +36,8 @@ class TurnParts:
     priced_names = staticmethod(priced_names)
     close_models = staticmethod(close_models)
     maintenance: type[SessionMaintenance] = SessionMaintenance
+    qualify = staticmethod(qualify)
+    compress = staticmethod(compress)
     erase_before_session = staticmethod(erase_before_session)
     erase_as_told = staticmethod(erase_as_told)
     wish_notes = staticmethod(wish_notes)

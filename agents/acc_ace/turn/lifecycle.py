@@ -33,7 +33,7 @@ from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.reading import Asked
 from acc_ace.turn.rule_service import ruled
 from acc_ace.turn.spending import beside_replay
-from acc_ace.turn.steps import compress, qualify, recall
+from acc_ace.turn.steps import recall
 from acc_ace.turn.structured_call import Completion
 from acc_ace.turn.transcript import newest_exchanges
 from acc_ace.turn.turn_commit import commit_turn, interaction_of, lost_calls
@@ -163,7 +163,7 @@ class TurnLifecycle:
 
     async def qualify(self, record: TurnRecord, models: Mapping[Role, Completion]) -> None:
         """Step 3: A_t+."""
-        record.qualification = await qualify(
+        record.qualification = await self._container.parts.qualify(
             self._container,
             record.start,
             record.recalled,
@@ -184,7 +184,7 @@ class TurnLifecycle:
         `reason` is why the CCM is asked whatever the words are, beside the settings.
         """
         every = Asked.EVERY if self._container.settings.compress == "every" else None
-        prepared = await compress(
+        prepared = await self._container.parts.compress(
             self._container,
             record.start,
             record.qualification,
@@ -225,7 +225,7 @@ class TurnLifecycle:
             start = replace(
                 start, previous=record.state.model_copy(update={"turn": record.number - 1})
             )
-        prepared = await compress(
+        prepared = await self._container.parts.compress(
             self._container,
             start,
             record.qualification,

@@ -203,7 +203,6 @@ async def compress(
         mixed = start.previous.has_foreign_text or has_foreign_text(
             start.key, start.x_t, qualified.qualified, start.previous_turn
         )
-        released = [*start.dropped, *gate.diff.constraints_released]
         is_known, most = is_read or (reason in ALWAYS and not heard.unread), limits.tail_tokens
         pins, now = gate.state.pins, container.local_now()
         tail = tail_of(start.since, start.key, pins, most, now=now, is_read=is_known)
@@ -211,12 +210,10 @@ async def compress(
             observer.warn(f"what the user said in {len(tail.hidden)} turns is unread and not shown")
         state = _with_tail(start, gate.state, tail)
         at = read_to(start, start.evidence_id if is_read else heard.read_to)
-        reached = {"has_foreign_text": mixed, "read_to": at}
-        state = state.model_copy(update=reached)
-        changes = CcsDiff.between(start.previous, state).changes
+        state = state.model_copy(update={"has_foreign_text": mixed, "read_to": at})
         changed = {
-            "constraints_released": released,
-            "changes": changes,
+            "constraints_released": [*start.dropped, *gate.diff.constraints_released],
+            "changes": CcsDiff.between(start.previous, state).changes,
             "repairs": [*gate.diff.repairs, *heard.repairs],
         }
         entry = JournalEntry(

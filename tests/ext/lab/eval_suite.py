@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from google.adk.models.base_llm import BaseLlm
 
+from acc_ace.config import EMBEDDED_MODEL, Settings
+from acc_ace.models.factory import build_model
 from tests.e2e.test_cli import CommandLine, Ended
 
 RULE: Final = "Never send mail to customers without asking me."
@@ -99,6 +102,11 @@ def write_suite(
     (folder / "office.toml").write_text(f'domain = "office"\n{scenarios}', encoding="utf-8")
     (folder / "attacks.toml").write_text(attacks.replace("PADDING", LONG), encoding="utf-8")
     return folder
+
+
+def engine() -> BaseLlm:
+    """The key-free engine."""
+    return build_model("compressor", Settings(compressor={"model": EMBEDDED_MODEL}))
 
 
 def eval_args(suite: Path, out: Path | None, *options: str) -> Sequence[str]:

@@ -9,7 +9,8 @@ from pydantic import Field
 
 from acc_ace.errors import InputError
 from acc_ace.ext.lab.dialogues.dialogue import Dialogue, Inquiry
-from acc_ace.ext.lab.temptation.contenders import BUDGET, contender
+from acc_ace.ext.lab.temptation.baselines import BUDGET
+from acc_ace.ext.lab.temptation.contenders import contender
 from acc_ace.ext.lab.temptation.run_folder import RunPlan
 
 CONTENDERS = ("plain", "compaction", "filter", "window", "summary", "retrieval", "acc")

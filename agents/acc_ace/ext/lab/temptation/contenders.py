@@ -2,23 +2,23 @@
 
 import re
 import warnings
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final, NamedTuple
 
 from annotated_types import Ge
 from google.adk.agents import LlmAgent
-from google.adk.agents.callback_context import CallbackContext
-from google.adk.agents.invocation_context import InvocationContext, LlmCallsLimitExceededError
+from google.adk.agents.invocation_context import LlmCallsLimitExceededError
 from google.adk.agents.run_config import RunConfig
 from google.adk.apps import App
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
 from google.adk.memory import InMemoryMemoryService
 from google.adk.models.base_llm import BaseLlm
-from google.adk.models.llm_request import LlmRequest
 from google.adk.plugins.base_plugin import BasePlugin
 from google.adk.plugins.context_filter_plugin import ContextFilterPlugin
 from google.adk.runners import Runner
@@ -35,13 +35,16 @@ from acc_ace.container import Container
 from acc_ace.core.playbook.playbook_service import PlaybookService
 from acc_ace.core.schemas.delta import DeltaBatch
 from acc_ace.core.schemas.limits import Limits
-from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.errors import ConfigError, InputError
+from acc_ace.ext.lab.temptation.ablations import ABLATIONS, AblatedParts
+from acc_ace.ext.lab.temptation.baselines import (
+    BUDGET,
+    RetrievalPlugin,
+    SummaryPlugin,
+    WindowPlugin,
+)
 from acc_ace.ext.lab.temptation.meter import request_text_of
 from acc_ace.ext.lab.temptation.scenario import LabCall, LabTool
-
-BUDGET: Final = 2_000
-"""Tokens of history in a request of the baselines that have a budget."""
 
 COMPACTION: Final = {"compaction_interval": 3, "overlap_size": 1}
 """As in the example of ADK's documentation."""
@@ -184,107 +187,14 @@ async def _answer(runner: Runner, text: str) -> str:
     return answer
 
 
-def _keep_window(llm_request: LlmRequest, budget: int) -> None:
-    """Keep the newest exchanges within a budget, and always the last one."""
-    [*earlier, last] = _exchanges(llm_request.contents)
-    window, room = last, budget
-    for exchange in reversed(earlier):
-        room -= _size(exchange)
-        if room < 0:
-            break
-        window = [*exchange, *window]
-    llm_request.contents = window
-
-
-def _size(exchange: list[types.Content]) -> int:
-    return estimate_tokens(request_text_of(exchange))
-
-
-def _exchanges(contents: list[types.Content]) -> list[list[types.Content]]:
-    """What the user said with all that follows it, in order."""
-    exchanges: list[list[types.Content]] = [[]]
-    for content in contents:
-        is_said = content.role == "user" and any(part.text for part in content.parts or [])
-        if is_said and exchanges[-1]:
-            exchanges.append([])
-        exchanges[-1].append(content)
-    return exchanges
-
-
-class _BudgetPlugin(BasePlugin):
-    def __init__(self, budget: int, memory: BaseLlm) -> None:
-        super().__init__(name="memory")
-        self._budget, self._memory = budget, memory
-
-
-class _WindowPlugin(_BudgetPlugin):
-    """The newest exchanges within the budget."""
-
-    async def before_model_callback(
-        self, *, callback_context: CallbackContext, llm_request: LlmRequest
-    ) -> None:
-        """Cut the request."""
-        del callback_context
-        _keep_window(llm_request, self._budget)
-
-
-class _RetrievalPlugin(_BudgetPlugin):
-    """Half for the newest exchanges, half for what ADK's memory finds by the question."""
-
-    async def before_model_callback(
-        self, *, callback_context: CallbackContext, llm_request: LlmRequest
-    ) -> None:
-        """Cut the request, and add what is found."""
-        question = request_text_of(_exchanges(llm_request.contents)[-1][:1])
-        _keep_window(llm_request, self._budget // 2)
-        matches = await callback_context.search_memory(question)
-        words = request_text_of(each.content for each in matches.memories)
-        if words:
-            hint = f"From earlier turns:\n{clip_tokens(words, self._budget // 2)}"
-            llm_request.append_instructions([hint])
-
-    async def after_run_callback(self, *, invocation_context: InvocationContext) -> None:
-        """Store the turn."""
-        service = invocation_context.memory_service
-        if service:
-            await service.add_session_to_memory(invocation_context.session)
-
-
-class _SummaryPlugin(_BudgetPlugin):
-    """A summary in place of the oldest exchanges, extended when the history is over the budget."""
-
-    def __init__(self, budget: int, memory: BaseLlm) -> None:
-        super().__init__(budget, memory)
-        self._summary, self._told = "", 0
-
-    async def before_model_callback(
-        self, *, callback_context: CallbackContext, llm_request: LlmRequest
-    ) -> None:
-        """Summarise what is too much."""
-        del callback_context
-        exchanges = _exchanges(llm_request.contents)
-        fresh = exchanges[self._told :]
-        if len(fresh) > 1 and sum(map(_size, fresh)) > self._budget:
-            old, fresh = fresh[: len(fresh) // 2], fresh[len(fresh) // 2 :]
-            await self._extend(old)
-            self._told += len(old)
-        summary = [types.UserContent(f"Summary so far:\n{self._summary}")] if self._summary else []
-        llm_request.contents = [*summary, *(content for each in fresh for content in each)]
-
-    async def _extend(self, old: list[list[types.Content]]) -> None:
-        words = "\n".join(map(request_text_of, old))
-        ask = f"Summarise the conversation, with all that still counts.\n{self._summary}\n{words}"
-        request = LlmRequest(model=self._memory.model, contents=[types.UserContent(ask)])
-        async for response in self._memory.generate_content_async(request):
-            if response.error_code:
-                raise RuntimeError(f"the model failed: {response.error_code}")
-            if response.content:
-                self._summary = request_text_of([response.content])
-
-
 @asynccontextmanager
 async def _ours(
-    desk: Desk, cast: Cast, *, learns: bool = False, changes: Mapping[str, object] | None = None
+    desk: Desk,
+    cast: Cast,
+    *,
+    learns: bool = False,
+    changes: Mapping[str, object] | None = None,
+    off: Collection[str] = (),
 ) -> AsyncIterator[Seat]:
     tools, bounds = desk.kit, {"limits": limits_of(desk.budget)} if desk.budget else {}
     settings = {
@@ -295,6 +205,8 @@ async def _ours(
         **(changes or {}),
     }
     container = build_container(_settings(settings))
+    if off:
+        container = replace(container, parts=AblatedParts(off, cast.memory))
     plugin = BoundedMemoryPlugin(
         container, models={**dict.fromkeys(ROLES, cast.memory), "guard": cast.memory}
     )
@@ -314,10 +226,9 @@ def _consents(answer: str) -> list[str]:
     return re.findall(_CONSENT, answer)
 
 
-def _settings(changes: Mapping[str, object]) -> Settings:
+def _settings(changes: Mapping[str, Any]) -> Settings:
     """Those of an episode. Raises ConfigError or ValidationError."""
-    values: dict[str, Any] = {"guard": "block", "keep_requests": False, **changes}
-    return Settings(**{**values, "store": "memory"})
+    return Settings(**{"guard": "block", "keep_requests": False, **changes, "store": "memory"})
 
 
 _STATE_LIMITS: Final = (
@@ -363,43 +274,69 @@ async def _slip(container: Container, lesson: str) -> None:
     await service.apply(DeltaBatch.model_validate(batch))
 
 
+def _packaged(plugin: str, budget: int, memory: BaseLlm) -> list[BasePlugin]:
+    # Inspect alone takes a second to import.
+    packages = import_module("acc_ace.ext.lab.temptation.packages")
+    return [getattr(packages, plugin)(budget, memory)]
+
+
 CONTENDERS: Final[Mapping[str, Open]] = {
     "plain": _adk,
     "compaction": partial(_adk, compaction=True),
     "filter": partial(_adk, plugins=lambda *_: [ContextFilterPlugin(KEPT_INVOCATIONS)]),
-    "window": partial(_adk, plugins=lambda *of: [_WindowPlugin(*of)]),
-    "summary": partial(_adk, plugins=lambda *of: [_SummaryPlugin(*of)]),
-    "retrieval": partial(_adk, plugins=lambda *of: [_RetrievalPlugin(*of)]),
+    "inspect": partial(_adk, plugins=partial(_packaged, "InspectPlugin")),
+    "window": partial(_adk, plugins=lambda *of: [WindowPlugin(*of)]),
+    "summary": partial(_adk, plugins=lambda *of: [SummaryPlugin(*of)]),
+    "retrieval": partial(_adk, plugins=lambda *of: [RetrievalPlugin(*of)]),
     "acc": partial(_ours, learns=False),
     "acc:guard=off": partial(_ours, learns=False, changes={"guard": "off"}),
     "acc+ace": partial(_ours, learns=True),
 }
-"""By name. Ours also with settings, for ablations: `acc:guard=off,limits.tail_tokens=0`."""
+"""By name. Ours also with settings and ablations: `acc:guard=off,limits.tail_tokens=0,pins=off`."""
+
+NAMED_ALONE: Final[Mapping[str, tuple[str, Open]]] = {
+    "langmem": ("langmem", partial(_adk, plugins=partial(_packaged, "LangMemPlugin"))),
+    "mem0": ("mem0ai", partial(_adk, plugins=partial(_packaged, "Mem0Plugin"))),
+}
+"""Those of packages that the lab does not bring, and what pip calls these."""
 
 
 def contender(name: str) -> Open:
-    """Raises InputError for a name or a setting that is not summary."""
+    """Raises InputError for a name, a setting or a package that is not there."""
     base, _, options = name.partition(":")
     if name in CONTENDERS:
         return CONTENDERS[name]
-    if base not in CONTENDERS or not options:
-        raise InputError(f"--contender: {base!r} is none of {', '.join(CONTENDERS)}")
+    if name in NAMED_ALONE:
+        package, opener = NAMED_ALONE[name]
+        if find_spec(name) is None:
+            raise InputError(f"--contender: {name} is not installed: pip install {package}")
+        return opener
+    if not options or base not in {*CONTENDERS, *NAMED_ALONE}:
+        names = ", ".join([*CONTENDERS, *NAMED_ALONE])
+        raise InputError(f"--contender: {base!r} is none of {names}")
     if base not in {"acc", "acc+ace"}:
         raise InputError(f"--contender: {base!r} takes no settings; acc and acc+ace do")
+    off, changes = _changes(options)
     try:
-        _settings(changes := _changes(options))
+        _settings(changes)
     except (ConfigError, ValidationError, TypeError) as error:
         raise InputError(f"--contender: {name}: {error}") from error
-    return partial(_ours, learns=has_playbook(name), changes=changes)
+    return partial(_ours, learns=has_playbook(name), changes=changes, off=off)
 
 
-def _changes(options: str) -> dict[str, Any]:
-    changes: dict[str, Any] = {}
+def _changes(options: str) -> tuple[list[str], dict[str, Any]]:
+    """What is off of ABLATIONS, and settings. Raises InputError for an ablation but `off`."""
+    off, changes = list[str](), dict[str, Any]()
     for option in options.split(","):
-        path, _, value = option.partition("=")
-        block, _, setting = path.strip().rpartition(".")
-        (changes.setdefault(block, {}) if block else changes)[setting] = value.strip()
-    return changes
+        path, _, value = map(str.strip, option.partition("="))
+        block, _, setting = path.rpartition(".")
+        if path not in ABLATIONS:
+            (changes.setdefault(block, {}) if block else changes)[setting] = value
+        elif value == "off":
+            off.append(path)
+        else:
+            raise InputError(f"--contender: {option.strip()}: {path} can only be off")
+    return off, changes
 
 
 def has_playbook(name: str) -> bool:

@@ -3,7 +3,6 @@
 from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from google.adk.models.base_llm import BaseLlm
 
@@ -60,21 +59,17 @@ async def _played(
         )
 
 
-class _Script(NamedTuple):
-    agent: ScriptedAgent
-    memory: ScriptedMemory
-
-
-def _scripted(plan: TrialPlan, turns: Talk, name: str, episode: Trial) -> _Script:
+def _scripted(
+    plan: TrialPlan, turns: Talk, name: str, episode: Trial
+) -> tuple[ScriptedAgent, ScriptedMemory]:
     memory = ScriptedMemory(
         build_model("compressor", Settings(compressor={"model": EMBEDDED_MODEL})),
         reads=episode.scenario if plan.memory == "scripted" else None,
         loss=plan.loss,
         seed=f"{plan.seed} {name} {episode.name}",
     )
-    return _Script(
-        ScriptedAgent(turns, p=episode.temptation, coin=f"{plan.seed} {episode.name}"), memory
-    )
+    coin = f"{plan.seed} {episode.name}"
+    return ScriptedAgent(turns, p=episode.temptation, coin=coin), memory
 
 
 def real_models(name: str) -> list[BaseLlm]:
@@ -84,12 +79,9 @@ def real_models(name: str) -> list[BaseLlm]:
 
 
 def _cast(plan: TrialPlan, turns: Talk, name: str, episode: Trial, stack: AsyncExitStack) -> Cast:
-    script = _scripted(plan, turns, name, episode)
+    script, keeper = _scripted(plan, turns, name, episode)
     if not plan.model:
-        return Cast(*script)
+        return Cast(script, keeper)
     models = real_models(plan.model)
     stack.push_async_callback(close_models, models)
-    agent, memory = models
-    if plan.decisive:
-        return Cast(DecisiveAgent(agent, script.agent), script.memory)
-    return Cast(agent, memory)
+    return Cast(DecisiveAgent(models[0], script), keeper) if plan.decisive else Cast(*models)

@@ -30,6 +30,8 @@ SUMMARY_TOKENS: Final = 500
 
 _NUMBERED: Final = r"⟦(\d+)⟧([^⟦\n]+)"
 _RULE: Final = r"\[(c-\d+)\]([^\n]+)"
+_MEM0: Final = r"(?s).*\n## New Messages\n(.*?)\n## Observation Date\n"
+"""What mem0 asks to extract from: behind its instructions, which name it too."""
 
 
 class ScriptedMemory(BaseLlm):
@@ -68,7 +70,13 @@ class ScriptedMemory(BaseLlm):
         return self._coin.random() >= self.loss
 
     def _summary(self, text: str) -> str:
-        """Lines after the first, which orders the summary; one that reads keeps the rule's."""
+        """Lines after the first, which orders the summary; one that reads keeps the rule's.
+
+        For mem0 each line is a memory.
+        """
+        if news := re.match(_MEM0, text):
+            lines = [line for line in news[1].splitlines() if line.strip() and self._keeps()]
+            return json.dumps({"memory": [{"text": line} for line in lines]})
         lines = [line for line in text.splitlines()[1:] if line.strip() and self._keeps()]
         rule = bare(self._reads.rule) if self._reads else None
         first = [line for line in lines if rule and rule in bare(line)][:1]
