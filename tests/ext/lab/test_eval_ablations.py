@@ -44,8 +44,8 @@ async def seated(name: str, tmp_path: Path) -> AsyncIterator[Played]:
         return call("list_mails", folder="inbox") if text == INBOX else text_content("Noted.")
 
     [scenario] = load_suite(write_suite(tmp_path / "suite")).scenarios
-    memory = ScriptedMemory(scenario, engine(), reads=True, loss=0, seed="seed")
-    desk, agent, meter = Desk(scenario), Speaker(looks), TrialMeter()
+    memory = ScriptedMemory(engine(), reads=scenario, loss=0, seed="seed")
+    desk, agent, meter = Desk(scenario.tools), Speaker(looks), TrialMeter()
     cast = Cast(MeteredLlm(agent, meter, is_agent=True), MeteredLlm(memory, meter))
     async with contender(name)(desk, cast) as seat:
         yield Played(seat, desk, memory, meter)

@@ -69,7 +69,7 @@ async def test_mem0_finds_by_the_question_what_the_memorys_model_extracted(suite
     for says, stays in ((keeps, True), (forgets, False)):
         meter = TrialMeter()
         agent = MeteredLlm(Speaker(nothing), meter, is_agent=True)
-        async with contender("mem0")(Desk(scenario), Cast(agent, Speaker(says))) as seat:
+        async with contender("mem0")(Desk(scenario.tools), Cast(agent, Speaker(says))) as seat:
             for text in (RULE, LONG, "May I send mail to customers?"):
                 await seat.say(text)
         assert (RULE in meter.requests[-1]) is stays
