@@ -48,10 +48,10 @@ from acc_ace.core.text.sentences import split_sentences
 from acc_ace.core.text.tokens import clip_tokens, estimate_tokens
 from acc_ace.ext.documents.document_import import import_document
 from acc_ace.ext.embedded.model import EmbeddedLlm
-from acc_ace.ext.lab.recall.corpus import ADVERSARIAL, Corpus, CorpusPassage, Question, read_corpora
 from acc_ace.ext.strategies import contents_of, sliding_window, summarised
 from acc_ace.turn.steps import recall_query
 from acc_ace.turn.transcript import messages_of
+from bench.recall.corpus import ADVERSARIAL, Corpus, CorpusPassage, Question, read_corpora
 from bench.recall_transfer import HALVES, half_of, in_pairs
 from bench.workload import request_text
 

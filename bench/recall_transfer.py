@@ -26,9 +26,9 @@ from typing import Any, Final, NamedTuple
 from acc_ace.core.schemas.artifact import ArtifactKind
 from acc_ace.core.schemas.limits import RecallWeights
 from acc_ace.core.text.exchange import AGENT, USER, ExchangePart, parts_of_input, written
-from acc_ace.ext.lab.recall.contenders import contenders
-from acc_ace.ext.lab.recall.corpus import ADVERSARIAL, Corpus, CorpusPassage, Question, read_corpora
-from acc_ace.ext.lab.recall.scoring import score
+from bench.recall.contenders import contenders
+from bench.recall.corpus import ADVERSARIAL, Corpus, CorpusPassage, Question, read_corpora
+from bench.recall.scoring import score
 
 HALVES: Final = ("tuned", "held")
 _LEFT_OUT: Final = frozenset({ADVERSARIAL, "summarization", "event_ordering"})

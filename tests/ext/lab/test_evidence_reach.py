@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from acc_ace.ext.lab.recall.corpus import Corpus, CorpusPassage, Question
+from bench.recall.corpus import Corpus, CorpusPassage, Question
 from tests.fakes.extensions import needs
 
 _TOPICS = ("harbour", "library", "stadium", "bakery", "museum", "station")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from acc_ace.errors import InputError
-from acc_ace.ext.lab.recall.contenders import FUSED, OURS
-from acc_ace.ext.lab.recall.corpus import START, Question, read_corpora
-from acc_ace.ext.lab.recall.scoring import bench_recall, evidence_share, percentile, table
 from bench.ops_corpus import operations_talk
+from bench.recall.contenders import FUSED, OURS
+from bench.recall.corpus import START, Question, read_corpora
+from bench.recall.scoring import bench_recall, evidence_share, percentile, table
 from tests.fakes.word_embedder import TopicEmbedder
 
 DIALOGUE = {

@@ -1,4 +1,4 @@
-"""`acc-ace learn` and `acc-ace bench`: the options; what they do is imported when they run."""
+"""`acc-ace learn`: the options; what it does is imported when it runs."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,25 +8,8 @@ import typer
 from acc_ace.cli.options import APP_NAME, App
 
 app = typer.Typer(rich_markup_mode=None)
-bench = typer.Typer(help="Run benchmarks on your own data.", no_args_is_help=True)
-app.add_typer(bench, name="bench")
 
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
-
-
-@bench.command("recall")
-def bench_recall(
-    data: Annotated[Path, typer.Option(metavar="FILE", help="LoCoMo or JSQuAD data, as JSON.")],
-    limit: Annotated[
-        int | None, typer.Option(min=1, help="Maximum questions per dialogue.")
-    ] = None,
-    embed: Annotated[bool, typer.Option("--embed", help="Also measure semantic search.")] = False,
-    as_json: _Json = False,
-) -> None:
-    """Compare evidence recall with ADK's two memory services."""
-    from acc_ace.ext.lab.learn import run_recall  # noqa: PLC0415 — keeps --help quick
-
-    run_recall(data, limit=limit, as_json=as_json, embed=embed)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What the lab offers: learning from a data set, and a bench of recall on data of one's own."""
+"""What the lab offers: evaluations, and learning from a data set."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -12,7 +12,7 @@ class LabEntry:
     works_with = ("embedded",)
 
     def commands(self, group: str) -> Sequence[str]:
-        """`learn`, `bench recall` and `eval`."""
+        """`learn` and `eval`."""
         return _COMMANDS.get(group, ())
 
 

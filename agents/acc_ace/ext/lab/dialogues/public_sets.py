@@ -69,10 +69,10 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     yield from filter(None, rows)
 
 
-def _exchanges(said: Sequence[tuple[bool, str]]) -> list[Exchange]:
+def _exchanges(spoken: Sequence[tuple[bool, str]]) -> list[Exchange]:
     """Alternate turns of (is the user's, text): neighbours of one side become one turn."""
     exchanges: list[Exchange] = []
-    for is_user, text in said:
+    for is_user, text in spoken:
         last = exchanges[-1] if exchanges else None
         if is_user and last and not last.agent:
             exchanges[-1] = Exchange(user=f"{last.user}\n{text}")
@@ -207,8 +207,8 @@ def _locomo_plus(path: Path) -> Iterator[Dialogue]:
 
 
 def _sides(text: str, talk: Mapping[str, Any]) -> list[tuple[bool, str]]:
-    said = re.findall(r"^\s*([AB]):\s*(.+)$", text, re.MULTILINE)
-    return [(side == "A", f"{talk[f'speaker_{side.lower()}']}: {words}") for side, words in said]
+    lines = re.findall(r"^\s*([AB]):\s*(.+)$", text, re.MULTILINE)
+    return [(side == "A", f"{talk[f'speaker_{side.lower()}']}: {words}") for side, words in lines]
 
 
 def _gap(text: str) -> timedelta:

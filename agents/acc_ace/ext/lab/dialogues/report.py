@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from acc_ace.ext.lab.dialogues.judging import JudgedLine, Judgement, judgement
+from acc_ace.ext.lab.dialogues.judging import JudgedLine, JudgeMeans, judgement
 from acc_ace.ext.lab.dialogues.plan import DialoguePlan
 from acc_ace.ext.lab.dialogues.playing import DialogueGrade, InquiryReply
 from acc_ace.ext.lab.temptation.page import PagePlot, PageTable, Section, write_page
@@ -38,11 +38,14 @@ _JUDGE: Final = (
 )
 
 
+Place = TypeVar("Place", bound=Hashable)
+
+
 class DialogueRow(NamedTuple):
     """What became of a contender's dialogues."""
 
     contender: str
-    shown: Tally
+    visible: Tally
     right: Tally
     hallucination: Tally
     drift: Tally
@@ -64,9 +67,9 @@ def _name(grade: DialogueGrade) -> str:
 
 
 def _grouped(
-    grades: Iterable[DialogueGrade], key: Callable[[DialogueGrade], Hashable]
-) -> dict[Hashable, list[DialogueGrade]]:
-    groups: dict[Hashable, list[DialogueGrade]] = {}
+    grades: Iterable[DialogueGrade], key: Callable[[DialogueGrade], Place]
+) -> dict[Place, list[DialogueGrade]]:
+    groups: dict[Place, list[DialogueGrade]] = {}
     for grade in grades:
         groups.setdefault(key(grade), []).append(grade)
     return groups
@@ -77,9 +80,9 @@ def _replies(own: Iterable[DialogueGrade], kind: str = "") -> list[InquiryReply]
     return [reply for reply in every if kind in {"", reply.kind}]
 
 
-def _shown(replies: Sequence[InquiryReply]) -> Tally:
+def _visible(replies: Sequence[InquiryReply]) -> Tally:
     judged = [reply for reply in replies if reply.facts]
-    return Tally(sum(reply.shown == reply.facts for reply in judged), len(judged))
+    return Tally(sum(reply.visible == reply.facts for reply in judged), len(judged))
 
 
 def _row(name: str, own: Sequence[DialogueGrade]) -> DialogueRow:
@@ -94,7 +97,7 @@ def _row(name: str, own: Sequence[DialogueGrade]) -> DialogueRow:
 
     return DialogueRow(
         contender=name,
-        shown=_shown(replies),
+        visible=_visible(replies),
         right=Tally(right, len(judged)),
         hallucination=Tally(outdated, right + outdated),
         drift=Tally(len(judged) - right, len(judged)),
@@ -140,11 +143,11 @@ def write_dialogue_report(
 
 
 def _about(plan: DialoguePlan, grades: Sequence[DialogueGrade]) -> str:
-    dialogues, asked = len({one.dialogue for one in grades}), len(_replies(grades))
+    dialogues, answers = len({one.dialogue for one in grades}), len(_replies(grades))
     who = plan.model or "a scripted agent"
     memory = plan.memory or "the key-free engine"
     return (
-        f"{len(grades):,} plays of {dialogues} dialogues, {asked:,} answers · questions answered "
+        f"{len(grades):,} plays of {dialogues} dialogues, {answers:,} answers · questions answered "
         f"by {who} · memory kept by {memory} · seed {plan.seed} · data {plan.data}"
     )
 
@@ -163,8 +166,8 @@ def _contenders(rows: Sequence[DialogueRow]) -> PageTable:
     return PageTable((*head, "$", "seconds"), body)
 
 
-def _judgements(judged: Sequence[tuple[str, Judgement]]) -> PageTable:
-    head = [name.replace("_", " ") for name in Judgement._fields]
+def _judgements(judged: Sequence[tuple[str, JudgeMeans]]) -> PageTable:
+    head = [name.replace("_", " ") for name in JudgeMeans._fields]
     body = [(name, *each[:2], *(f"{score:.2f}" for score in each[2:])) for name, each in judged]
     return PageTable(("contender", *head), body)
 
@@ -172,7 +175,7 @@ def _judgements(judged: Sequence[tuple[str, Judgement]]) -> PageTable:
 def _by_kind(grades: Sequence[DialogueGrade]) -> PageTable:
     kinds = [*dict.fromkeys(reply.kind for reply in _replies(grades))]
     body = [
-        (str(name), *(_shown(_replies(own, kind)) for kind in kinds))
+        (str(name), *(_visible(_replies(own, kind)) for kind in kinds))
         for name, own in _grouped(grades, _name).items()
     ]
     return PageTable(("contender", *kinds), body)
@@ -183,7 +186,7 @@ def _by_place(grades: Sequence[DialogueGrade]) -> PageTable:
     body = []
     for name, own in _grouped(grades, _name).items():
         cells = _grouped(own, lambda one: (one.loss, one.budget))
-        body.append((str(name), *(_shown(_replies(cells.get(place, []))) for place in places)))
+        body.append((str(name), *(_visible(_replies(cells.get(place, []))) for place in places)))
     head = [f"loss {loss:g}, {budget:,} tokens" for loss, budget in places]
     return PageTable(("contender", *head), body)
 
@@ -194,7 +197,7 @@ def _plots(grades: Sequence[DialogueGrade]) -> Figure:
     for name, own in _grouped(grades, _name).items():
         replies = _replies(own)
         at = {turn: [one for one in replies if one.turn == turn] for turn in _turns(replies)}
-        _line(turns, str(name), {turn: _shown(some).share for turn, some in at.items()})
+        _line(turns, str(name), {turn: _visible(some).share for turn, some in at.items()})
         _line(losses, str(name), _shares(own, lambda one: one.loss))
         _line(budgets, str(name), _shares(own, lambda one: one.budget))
     turns.set(xlabel="exchanges before the question", ylabel="facts shown", ylim=(-0.02, 1.02))
@@ -214,7 +217,8 @@ def _shares(
 ) -> dict[float, float]:
     places = sorted({key(one) for one in own})
     return {
-        place: _shown(_replies([one for one in own if key(one) == place])).share for place in places
+        place: _visible(_replies([one for one in own if key(one) == place])).share
+        for place in places
     }
 
 

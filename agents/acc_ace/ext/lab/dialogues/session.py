@@ -90,14 +90,14 @@ def _plan(fields: Mapping[str, Any], dialogues: Sequence[Dialogue]) -> DialogueP
 def _estimate(plan: DialoguePlan, dialogues: Sequence[Dialogue], judge: str) -> list[str]:
     """Plays, questions and money, roughly."""
     trials = [*dialogue_trials(plan, dialogues)]
-    asked = sum(isinstance(step, Inquiry) for one in trials for step in one.dialogue.steps)
+    inquiries = sum(isinstance(step, Inquiry) for one in trials for step in one.dialogue.steps)
     turns = sum(len(one.dialogue.steps) for one in trials)
-    calls = {plan.model: asked, plan.memory: 2 * turns, judge: asked}
+    calls = {plan.model: inquiries, plan.memory: 2 * turns, judge: inquiries}
     prices = [price_of_calls(name, count) for name, count in calls.items() if name]
     sure = [price for price in prices if price is not None]
     money = "no price known" if len(sure) < len(prices) else f"about ${sum(sure):.2f}"
     return [
-        f"{name:24} {len(trials):6,} plays  {turns:8,} turns  {asked:7,} questions  {money}"
+        f"{name:24} {len(trials):6,} plays  {turns:8,} turns  {inquiries:7,} questions  {money}"
         for name in plan.contenders
     ]
 
@@ -214,7 +214,7 @@ def _tell(
         return
     for row in every:
         print(
-            f"{row.contender:20} shown {row.shown!s:24} right {row.right!s:24} "
+            f"{row.contender:20} shown {row.visible!s:24} right {row.right!s:24} "
             f"{row.mean_tokens:,.0f} tokens a request"
         )
     for failure in results.failures[:5]:

@@ -13,13 +13,13 @@ from google.genai import types
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind, RecallQuery
 from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
 from acc_ace.core.schemas.limits import RecallWeights
-from acc_ace.ext.lab.recall.corpus import Corpus, CorpusPassage
 from acc_ace.memory.artifact_store import Embedder
 from acc_ace.storage.create_stores import sqlite_dense
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
 from acc_ace.storage.sqlite.artifact_rows import SqliteArtifactRows
 from acc_ace.storage.sqlite.artifact_writes import SqliteArtifactIndex
 from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase
+from bench.recall.corpus import Corpus, CorpusPassage
 
 OURS = "acc-ace"
 FUSED = "acc-ace-fused"

@@ -10,9 +10,9 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 from acc_ace.core.schemas.limits import RecallWeights
-from acc_ace.ext.lab.recall.contenders import Contender, contenders
-from acc_ace.ext.lab.recall.corpus import ADVERSARIAL, Corpus, Question, read_corpora
 from acc_ace.memory.artifact_store import Embedder
+from bench.recall.contenders import Contender, contenders
+from bench.recall.corpus import ADVERSARIAL, Corpus, Question, read_corpora
 
 DEPTHS = (5, 10, 20)
 ALL = "all"
