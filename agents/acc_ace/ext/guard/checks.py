@@ -131,15 +131,10 @@ def compile_rule(rule: str, tools: tuple[Tool, ...]) -> tuple[Check, ...]:
 def _check(rule: str, reading: RuleReading, tool: Tool) -> Check:
     if not reading.binds:
         return Check(tool, rule, "mentioned", reading, covers_whole=False)
-    whole = reading.whole and not reading.open_clause and _tells(reading)
+    whole = reading.whole and not reading.open_clause and all(it.named for it in reading.allowed)
     op: Op = "beyond" if reading.limits else "elsewhere" if reading.allowed else "forbidden"
     argument = _argument(reading.limits[0], reading, tool) if reading.limits else ""
     return Check(tool, rule, op, reading, whole, argument)
-
-
-def _tells(reading: RuleReading) -> bool:
-    """Whether a call shows what is allowed: an address does, "the company" is in none."""
-    return all(thing.named for thing in reading.allowed)
 
 
 def mentioning(check: Check) -> Check:
@@ -208,9 +203,8 @@ def _forbidden(check: Check, speech: Speech, _: Sequence[ActCall]) -> Decision:
 
 
 def _unsure(check: Check, speech: Speech, act: Fit, thing: Fit) -> Decision:
-    """What an act and a thing mean that are not both plain."""
+    """What an act and a thing mean that are not both plain; a name may be written otherwise."""
     has_name = any(each.named for each in check.reading.things)
-    # Another id is another thing; a name may be written otherwise.
     has_id = any(each.named and not each.proper for each in check.reading.things)
     unknown = act is Fit.UNKNOWN and thing is not Fit.YES
     if act is Fit.YES and thing is Fit.NO and check.covers_whole:
@@ -301,7 +295,8 @@ def _elsewhere(check: Check, speech: Speech, _: Sequence[ActCall]) -> Decision:
         keeps = any(is_among(each, tool, speech) for each in reading.allowed)
     if keeps:
         return RUN
-    ruling = CallRuling.CONFLICT if act is Fit.YES and _tells(reading) else CallRuling.JUDGE
+    plain = act is Fit.YES and all(it.named for it in reading.allowed)  # No call shows 'inside'.
+    ruling = CallRuling.CONFLICT if plain else CallRuling.JUDGE
     return Decision(ruling, check, "it is none of what the rule allows", named=True)
 
 

@@ -57,7 +57,7 @@ _LOGIN: Final = act_classes("login")
 
 
 def thing_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
-    """Whether the call is about the things that a rule means."""
+    """Whether the call is about the things of a rule; with the name and another id, perhaps."""
     if not reading.things:
         return Fit.YES
     fits = {thing: fit_of(thing, tool, speech) for thing in reading.things}
@@ -65,7 +65,6 @@ def thing_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
     if reading.every and not any(str(leaf.value).lower() in _ALL for leaf in speech.leaves):
         return Fit.NO
     if named:
-        # What has the rule's name and not its id may be another thing.
         ids = [fit for thing, fit in fits.items() if thing.names] or named
         return min(max(named), Fit.YES if max(ids) else Fit.OPEN)
     places = [fit for thing, fit in fits.items() if thing.place]
