@@ -43,7 +43,7 @@ PINS: Final = {
     "code lines of the core": Pin(26_461, 23_500),
     "modules that the plugin loads": Pin(135, 150),
     "class names defined twice": Pin(0, 0),
-    "participles as names": Pin(901, 500),
+    "participles as names": Pin(899, 500),
     "lines of the longest file": Pin(455, 300),
     "modules of the fullest room": Pin(28, 18),
 }
@@ -69,7 +69,7 @@ EXTENSIONS: Final = {
     "conformance": 243,
     "documents": 812,
     "embedded": 1_426,
-    "guard": 1_613,
+    "guard": 1_610,
     "lab": 2_480,
     "openai_compatible": 501,
     "playbook_files": 502,

@@ -110,6 +110,19 @@ async def test_turns_count_for_the_endpoint_that_has_answered(tmp_path: Path) ->
     assert all(ccm.endpoint.startswith("127.0.0.1:") for ccm in kept)
 
 
+async def test_who_points_at_the_end_of_a_rule_has_called_nothing_a_rule() -> None:
+    llm = ScriptedLlm().on("compressor", {"rule_changes": [{"kind": "release", "sentence": 1}]})
+    container = build_container(Settings(store="memory"))
+    acc = AccController(
+        container, app=ME.app, session="s1", user=ME.user, models=dict.fromkeys(ROLES, llm)
+    )
+    await acc.update_state("The cap on refunds is gone, you may refund any amount again.", None)
+    await acc.record("Noted.")
+    await acc.update_state("The courier comes on Tuesday.", None)
+    await acc.record("Noted.")
+    assert [*(await marks(container)).values()] == ["N"]
+
+
 class Broken:
     """An agent that fails before it has answered."""
 

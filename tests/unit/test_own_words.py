@@ -152,6 +152,20 @@ def test_a_restriction_of_any_shape_is_in_force_at_once(text: str) -> None:
     assert asked(result) == []
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "gap"),
+    [
+        ("本番のテーブルには触らないでください。", "追加も削除もなしです。", ""),
+        ("Never touch the ledger.", "Neither rows nor columns.", " "),
+    ],
+)
+def test_a_sentence_that_alone_is_no_rule_goes_on_with_the_one_before(
+    first: str, second: str, gap: str
+) -> None:
+    said = f"{first}{gap}{second}"
+    assert texts(say(CommittedState(), said, add(first), add(second))) == [said]
+
+
 def test_backticks_within_a_rule_are_part_of_it() -> None:
     said = "Never run `rm -rf` on db-01."
     assert texts(say(CommittedState(), f"Hello. {said}", add(said))) == [said]

@@ -1,9 +1,9 @@
 """A CCM is believed as far as it earns it: what it says of rules is compared with the reader's.
 
-Counted are only sentences on which the reader is certain. A mark is a letter: 'n' and 'N' for a
-sentence that is certainly none, left alone or called something; 's' and 'S' for one that very
-surely is a rule, pointed at or passed over. Capitals are errors of the CCM. They are written with
-the turn's commit, and an undo leaves them: they say nothing of the user.
+Counted are only sentences on which the reader is certain. A mark is a letter: 'n' and 'N' for one
+that certainly binds nothing and seems to loosen nothing, left alone or called something; 's' and
+'S' for one that very surely is a rule, pointed at or passed over. Capitals are errors of the CCM.
+They are written with the turn's commit, and an undo leaves them: they say nothing of the user.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,7 +37,7 @@ def marks_of(x_t: TurnInput, reply: CompressorReply) -> str:
     marks = ""
     for sentence, reading in readings(own):
         is_named = any(sentence in each or each in sentence for each in pointed)
-        if reading.is_certainly_none:
+        if reading.is_certainly_none and not reading.loosens_alone:
             marks += "N" if is_named else "n"
         elif reading.reaches("very_sure"):
             marks += "s" if is_named else "S"

@@ -122,6 +122,20 @@ def test_a_ban_with_a_condition_that_no_call_shows_asks(
     assert not stops(rule, tool, other)
 
 
+@each_case
+def test_a_check_that_cannot_tell_leaves_the_call_to_the_judge(
+    rule: str, tool: str, args: dict[str, Any]
+) -> None:
+    assert decision(rule, tool, args).ruling is CallRuling.JUDGE
+
+
+@each_case
+def test_what_a_rule_names_is_stopped_by_its_check(
+    rule: str, tool: str, args: dict[str, Any]
+) -> None:
+    assert decision(rule, tool, args).ruling is CallRuling.CONFLICT
+
+
 @pytest.mark.parametrize("words", ["today", "during this incident", "until Mika says so"])
 def test_what_no_call_shows_asks_until_the_rule_is_lifted(words: str) -> None:
     # A rule has no day of its own, and nothing in force ends without a word.

@@ -16,7 +16,13 @@ SAID = "Order A1 must not be refunded without my approval."
 MAY = "You may refund up to 50 euros without asking me."
 
 
-def desk(till: Till, *replies: Any, change: tuple[str, str] = ("", ""), mode: GuardMode) -> Desk:
+def desk(
+    till: Till,
+    *replies: Any,
+    change: tuple[str, str] = ("", ""),
+    mode: GuardMode,
+    verdict: Any = None,
+) -> Desk:
     """A desk whose compressor proposes one change where its words are said."""
     kind, quote = change
 
@@ -27,7 +33,8 @@ def desk(till: Till, *replies: Any, change: tuple[str, str] = ("", ""), mode: Gu
     agent = LlmAgent(name="ops", model=ScriptedLlm().on("generator", *replies), tools=[till.refund])
     settings = Settings(store="memory", learning="off")
     memory = ScriptedLlm().on("compressor", compress)
-    return Desk(agent, settings, memory=memory, guard=mode, judge=ScriptedLlm())
+    judge = ScriptedLlm() if verdict is None else ScriptedLlm().on("ActVerdict", verdict)
+    return Desk(agent, settings, memory=memory, guard=mode, judge=judge)
 
 
 def pay(order: str = "A1") -> Any:
@@ -48,6 +55,30 @@ async def test_an_act_that_an_unkept_sentence_of_the_turn_speaks_of_asks() -> No
     # It was told, and is no rule: in a later turn nothing is asked.
     assert await app.ask("Once more, please.") == "Done."
     assert till.paid == [30, 30]
+
+
+ORDER = "注文A1の返金を早く通しておくようにしてください。"
+BAN = "A1の返金は慎んでください。"
+
+
+@pytest.mark.parametrize(("said", "breaks", "paid"), [(ORDER, False, [30]), (BAN, True, [])])
+async def test_what_no_check_of_an_unkept_sentence_decides_is_judged(
+    said: str, breaks: bool, paid: list[int]
+) -> None:
+    till = Till()
+    verdict = {"conflict": breaks, "rule_id": "said-0"}
+    app = desk(till, pay(), "Done.", mode="block", verdict=verdict)
+    await app.say(said)
+    assert await app.constraints() == []
+    assert till.paid == paid
+
+
+@pytest.mark.parametrize("said", [ORDER, BAN])
+async def test_what_the_judge_is_unsure_of_does_not_run_unasked(said: str) -> None:
+    till = Till()
+    app = desk(till, pay(), "Done.", mode="block", verdict={"why": "It does not show."})
+    await app.say(said)
+    assert till.paid == []
 
 
 async def test_an_act_that_it_does_not_speak_of_runs() -> None:

@@ -169,10 +169,10 @@ _LEFT = {
 _LEFT_SHOWN = 16
 
 _ONLY_LISTED = {
-    "en": "The compressor has read too much wrong to be believed (acc-ace doctor). Said once: what "
+    "en": "The compressor has not shown that it reads rules well (acc-ace doctor). Said once: what "
     "else is not kept for that is listed at /rules.",
-    "ja": "圧縮モデルは読み誤りが多いため信用していません（acc-ace doctor）。以後、そのために残さ"
-    "なかったものは /rules に並べるだけで、毎回は知らせません",
+    "ja": "圧縮モデルがルールを正しく読めるとは、まだ確かめられていません（acc-ace doctor）。以後、"
+    "そのために残さなかったものは /rules に並べるだけで、毎回は知らせません",
 }
 
 

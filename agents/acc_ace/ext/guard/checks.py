@@ -131,7 +131,7 @@ def compile_rule(rule: str, tools: tuple[Tool, ...]) -> tuple[Check, ...]:
 def _check(rule: str, reading: RuleReading, tool: Tool) -> Check:
     if not reading.binds:
         return Check(tool, rule, "mentioned", reading, covers_whole=False)
-    whole = reading.whole and not reading.open_clause
+    whole = reading.whole and not reading.open_clause and all(it.named for it in reading.allowed)
     op: Op = "beyond" if reading.limits else "elsewhere" if reading.allowed else "forbidden"
     argument = _argument(reading.limits[0], reading, tool) if reading.limits else ""
     return Check(tool, rule, op, reading, whole, argument)
@@ -184,8 +184,9 @@ def _decided(check: Check, call: ActCall, now: datetime, earlier: Sequence[ActCa
         return RUN if check.covers_whole else Decision(CallRuling.JUDGE, check)
     result = _DECIDES[check.op](check, speech, earlier)
     runs = result.ruling is CallRuling.RUN
-    # What nobody can read off a call is asked, if the act may be the rule's.
+    # What nobody can read off a call is asked, if the act may be the rule's and the thing is.
     is_open = reading.open_clause and result.named and not runs
+    is_open = is_open and thing_fit(reading, check.tool, speech) is Fit.YES
     if is_open and act_fit(reading, check.tool, speech) is not Fit.UNKNOWN:
         return Decision(CallRuling.ASK, check, "it has a condition that no call shows", named=True)
     return Decision(CallRuling.JUDGE, check) if runs and not check.covers_whole else result
@@ -202,11 +203,12 @@ def _forbidden(check: Check, speech: Speech, _: Sequence[ActCall]) -> Decision:
 
 
 def _unsure(check: Check, speech: Speech, act: Fit, thing: Fit) -> Decision:
-    """What an act and a thing mean that are not both plain."""
+    """What an act and a thing mean that are not both plain; a name may be written otherwise."""
     has_name = any(each.named for each in check.reading.things)
+    has_id = any(each.named and not each.proper for each in check.reading.things)
     unknown = act is Fit.UNKNOWN and thing is not Fit.YES
     if act is Fit.YES and thing is Fit.NO and check.covers_whole:
-        return RUN if has_name else Decision(CallRuling.JUDGE, check)
+        return RUN if has_id else Decision(CallRuling.JUDGE, check)
     named = Fit.NO not in (act, thing) and (not unknown or has_name)
     named = named or (act is Fit.OPEN and lacks_object(check.reading, speech))
     return Decision(CallRuling.JUDGE, check, "it may break it" if named else "", named)
@@ -216,7 +218,7 @@ def _beyond(check: Check, speech: Speech, earlier: Sequence[ActCall]) -> Decisio
     reading, tool = check.reading, check.tool
     act, thing = act_fit(reading, tool, speech), thing_fit(reading, tool, speech)
     if any(each.named for each in reading.things) and thing is Fit.NO:
-        return RUN
+        return _unsure(check, speech, Fit.YES, thing)
     if Fit.NO in (act, thing) and not (act is Fit.YES and reading.verbs):
         return Decision(CallRuling.JUDGE, check)
     plain = thing is Fit.YES and (act is Fit.YES or bool(reading.things))
@@ -288,15 +290,13 @@ def _elsewhere(check: Check, speech: Speech, _: Sequence[ActCall]) -> Decision:
     whos = [leaf for leaf in speech.leaves if leaf.kind == "value" and leaf.stems & _RECIPIENTS]
     texts = [Text(str(leaf.value)) for leaf in whos if leaf.value]
     if reading.who and texts:
-        known = [
-            any(fit_in(each, text) is not Fit.NO for each in reading.allowed) for text in texts
-        ]
-        keeps = all(known)
+        keeps = all(any(fit_in(each, text) for each in reading.allowed) for text in texts)
     else:
         keeps = any(is_among(each, tool, speech) for each in reading.allowed)
     if keeps:
         return RUN
-    ruling = CallRuling.CONFLICT if act is Fit.YES else CallRuling.JUDGE
+    plain = act is Fit.YES and all(it.named for it in reading.allowed)  # No call shows 'inside'.
+    ruling = CallRuling.CONFLICT if plain else CallRuling.JUDGE
     return Decision(ruling, check, "it is none of what the rule allows", named=True)
 
 

@@ -1,7 +1,7 @@
 """Whether a call is about what a rule says: its acts, and the things that it names."""
 
 import re
-from enum import StrEnum
+from enum import IntEnum
 from functools import lru_cache
 from typing import Final
 
@@ -20,13 +20,13 @@ from acc_ace.ext.guard.words import (
 )
 
 
-class Fit(StrEnum):
-    """Whether a call is about what a rule says."""
+class Fit(IntEnum):
+    """Whether a call is about what a rule says, from the least to the surest."""
 
-    NO = "no"
-    UNKNOWN = "unknown"
-    OPEN = "open"
-    YES = "yes"
+    NO = 0
+    UNKNOWN = 1
+    OPEN = 2
+    YES = 3
 
 
 def act_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
@@ -57,7 +57,7 @@ _LOGIN: Final = act_classes("login")
 
 
 def thing_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
-    """Whether the call is about the things that a rule means."""
+    """Whether the call is about the things of a rule; with the name and another id, perhaps."""
     if not reading.things:
         return Fit.YES
     fits = {thing: fit_of(thing, tool, speech) for thing in reading.things}
@@ -65,7 +65,8 @@ def thing_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
     if reading.every and not any(str(leaf.value).lower() in _ALL for leaf in speech.leaves):
         return Fit.NO
     if named:
-        return max(named, key=_FITS.index)
+        ids = [fit for thing, fit in fits.items() if thing.names] or named
+        return min(max(named), Fit.YES if max(ids) else Fit.OPEN)
     places = [fit for thing, fit in fits.items() if thing.place]
     kinds = [fit for thing, fit in fits.items() if not thing.place] or places
     if (any if reading.either else all)(fit is Fit.YES for fit in fits.values()):
@@ -77,7 +78,6 @@ def thing_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
     return Fit.OPEN if any(fit is not Fit.NO for fit in kinds) and not lacks_place else Fit.NO
 
 
-_FITS: Final = (Fit.NO, Fit.UNKNOWN, Fit.OPEN, Fit.YES)
 _ALL: Final = frozenset(["*", "/*", "/", "/**", "**", "all", "everything", "true", "全部", "全て"])
 
 

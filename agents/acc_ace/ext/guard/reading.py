@@ -45,7 +45,7 @@ _FIRST: Final = lazy_pattern(
     r"|call|inform|notify|confirm|run)\b.*?) (?:before|prior to) (?P<act>.*)$"
     r"|^(?P<act_en>(?!.*\b(?:never|not|no)\b).+?) (?:needs?|requires?|only after|only with)"
     r" (?P<need>.+)$"
-    r"|^(?P<act_ja>.+?)の?前に?は?、?(?:必ず|毎回)?(?P<ja>.+)$"
+    r"|^(?P<act_ja>.+?)の?(?<!人)前に?は?、?(?:必ず|毎回)?(?P<ja>.+)$"
     r"|^(?P<act_ja2>.+?)(?:は|を|に|する場合|とき)、?(?:必ず|毎回|先に|まず)?(?:私|わたし|僕|俺|上長)"
     r"に?(?P<ja2>.*?(?:確認|承認|聞|相談|許可).*)$"
 )
@@ -367,7 +367,7 @@ def _act(
     first = next(iter(re.findall(r"[a-z][a-z-]+", plain)), "")
     if is_english and not noun_acts:
         if first and is_generic(first):
-            return (), things
+            return (), things_in(plain.partition(first)[2], sentence)
         acts = acts or [word for word in words if word == first]
     if not acts:
         return (), things

@@ -4,7 +4,7 @@ On a conflict ADK's tool confirmation asks the person, or the call is refused, q
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -145,11 +145,9 @@ class ToolGuard:
     ) -> Breach | None:
         """What the person could not know of when they said yes: a later rule, or unread words."""
         before, news = question.before if question else None, record.reading.news
-        later = [
-            pin
-            for pin in record.rules
-            if (pin.id in news if before is None else pin.id not in before)
-        ]
+        if before is None:
+            before = frozenset(pin.id for pin in record.rules).difference(news)
+        later = [pin for pin in record.rules if pin.id not in before]
         breach = await self.find(act, later, record, call_id) if later else None
         if breach is None and record.unread and (question is None or question.rule_id != _UNREAD):
             return Breach(_UNREAD, _unread_words(record))
@@ -163,9 +161,8 @@ class ToolGuard:
         What the model is unsure of is asked where a rule names it.
         """
         passed = self._passed.setdefault(record.tools, [])
-        results = _decided(act, pins, passed)
-        plain = [each for each in results if each[1].ruling in _STOPS]
-        breach = _worst(plain) or _worst(_doubts(act, record))
+        results = [*_decided(act, pins, passed), *_doubts(act, record)]
+        breach = _worst([each for each in results if each[1].ruling in _STOPS])
         if breach is None:
             left = [each for each in results if each[1].ruling is CallRuling.JUDGE]
             breach = await self._judged(act, left, record, call_id)
@@ -177,19 +174,19 @@ class ToolGuard:
         self, act: "Act", left: "Sequence[Ruled]", record: TurnRecord, call_id: str
     ) -> Breach | None:
         """What the model says of the rules that are left; what it is unsure of is asked."""
-        verdict = await self._verdict(act, [pin for pin, _ in left], record) if left else None
+        named = {each[0].id or f"said-{at}": each for at, each in enumerate(left)}
+        verdict = await self._verdict(act, named, record) if left else None
         if verdict is not None and verdict.conflict is False:
             passes = Breach("", "", verdict.why, GuardJudge.MODEL)
             _note(record, call_id, act.call, passes, GuardVerdict.ALLOWED)
             return None
         if verdict is not None and verdict.conflict:
-            for pin, result in left:
-                if pin.id == verdict.rule_id:
-                    return Breach(pin.id, pin.text, verdict.why, GuardJudge.MODEL, result.check)
+            pin, result = named[verdict.rule_id or ""]
+            return Breach(pin.id, pin.text, verdict.why, GuardJudge.MODEL, result.check)
         return _worst([each for each in left if each[1].named])
 
     async def _verdict(
-        self, act: "Act", pins: Sequence[ConstraintPin], record: TurnRecord
+        self, act: "Act", rules: "Mapping[str, Ruled]", record: TurnRecord
     ) -> ActVerdict | None:
         if self._judge is None:
             return None
@@ -197,13 +194,13 @@ class ToolGuard:
         whole = {"tool": call.tool, "description": about, "arguments": dict(call.args)}
         text = json.dumps(json_form(whole), ensure_ascii=False)
         inputs = {
-            "rules": [{"id": pin.id, "text": pin.text} for pin in pins],
+            "rules": [{"id": name, "text": pin.text} for name, (pin, _) in rules.items()],
             "call": clip_tokens(text, _CALL_TOKENS),
             "now": act.at.strftime("%Y-%m-%d %H:%M %A"),
         }
         limits = self._container.settings.limits
         result: StructuredResult[ActVerdict] = await structured_call(
-            self._judge, self._prompt, inputs, partial(_verdict_on, pins), repairs=limits.repairs
+            self._judge, self._prompt, inputs, partial(_verdict_on, rules), repairs=limits.repairs
         )
         record.observer.stages.setdefault("generator", StageUse()).add(result.use, result.model)
         record.observer.warn(*result.warnings)
@@ -216,10 +213,10 @@ class ToolGuard:
         return declared(tool, acting=acting, reading=reading, trusted=self._trusted)
 
 
-def _verdict_on(pins: Sequence[ConstraintPin], text: str) -> ActVerdict:
+def _verdict_on(rules: Collection[str], text: str) -> ActVerdict:
     """A verdict; a conflict with a rule that was not shown is none. Raises ModelOutputError."""
     verdict = read_reply(ActVerdict, text)
-    rule_id = next((p.id for p in pins if clean_id(verdict.rule_id or "").startswith(p.id)), None)
+    rule_id = next((r for r in rules if clean_id(verdict.rule_id or "").startswith(r)), None)
     if verdict.conflict and rule_id is None:
         raise ModelOutputError(f"ActVerdict.rule_id: '{verdict.rule_id}' is no rule in `rules`")
     return verdict.model_copy(update={"rule_id": rule_id})
@@ -245,7 +242,11 @@ def _decided(
 
 
 def _doubts(act: Act, record: TurnRecord) -> list[Ruled]:
-    """What x_t says and is not kept, and what waits for consent, where they speak of the call."""
+    """What x_t says and is not kept, and what waits for consent, where they speak of the call.
+
+    A sentence of x_t may be the very order of the call. What no check of it decides goes to the
+    model, as with a rule in force; without one it is asked about.
+    """
     words = [("", ChangeKind.ADD, text) for text in record.tools.unkept]
     questions = record.latest.questions
     waiting = [*words, *((each.id, each.kind, text) for each in questions for text in each.texts)]
@@ -259,7 +260,7 @@ def _doubts(act: Act, record: TurnRecord) -> list[Ruled]:
             pin = ConstraintPin(
                 id=name, text=text, authority=Authority.USER, origin_turn=0, quote=text
             )
-            found.append((pin, result._replace(ruling=CallRuling.ASK)))
+            found.append((pin, result._replace(ruling=CallRuling.ASK) if name else result))
     return found
 
 
@@ -345,9 +346,9 @@ def _question(call: ActCall, breach: Breach) -> str:
 
 def _name(breach: Breach, reader: str) -> str:
     """What it is that a call may break: a rule, what waits, or what was not kept."""
-    kind = breach.rule_id[:1] if breach.rule_id.startswith("q") else "c" if breach.rule_id else ""
-    kind = _UNREAD if breach.rule_id == _UNREAD else kind
-    return _NAMES[reader][kind].format(id=breach.rule_id)
+    name = breach.rule_id
+    kind = name if name in {"", _UNREAD} else "q" if name.startswith("q") else "c"
+    return _NAMES[reader][kind].format(id=name)
 
 
 _NAMES: Final = {

@@ -360,15 +360,15 @@ class _Notes:
                 self._again.append(pin.id)
 
     def _joined(self) -> Iterator[OwnQuote]:
-        """What binds; a sentence that only goes on with the one before joins it."""
+        """What binds; one that alone sounds like no rule goes on with the sentence before it."""
         before: OwnQuote | None = None
         order = {sentence.text: at for at, sentence in enumerate(self.own.sentences)}
         for quote in sorted(self._binding, key=lambda each: order.get(each.sentence, 0)):
-            together = f"{before.text} {quote.text}" if before else ""
-            is_short = len(content_words(quote.text)) < _FEWEST_WORDS
-            is_none = is_short and self._read(quote).is_certainly_none
+            gaps = (f"{before.text}{gap}{quote.text}" for gap in (" ", "")) if before else ()
+            together = next((text for text in gaps if text in self.own.message), "")
+            is_none = not self._read(quote).reaches("suspect")
             leans = is_none or _LEANS.match(normalise(quote.text))
-            if before and leans and together in self.own.message:
+            if leans and together:
                 before = OwnQuote(together, together)
                 continue
             if before:
