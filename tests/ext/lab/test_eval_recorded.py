@@ -67,7 +67,7 @@ def violations(acc_ace: CommandLine, endpoint: FakeOpenAI, name: str, out: Path)
 
 
 @pytest.mark.soak
-def test_a_small_model_that_breaks_half_of_the_rules_under_adk_breaks_none_under_a_guard_whose_judge_errs_not(
+def test_a_small_model_breaks_half_of_the_rules_under_adk_and_none_under_the_guard(
     acc_ace: CommandLine, endpoint: FakeOpenAI, tmp_path: Path
 ) -> None:
     assert violations(acc_ace, endpoint, "plain", tmp_path / "plain") == 10
