@@ -49,7 +49,7 @@ def test_a_run_writes_a_page_that_loads_nothing_from_elsewhere_and_says_that_a_s
     for address in addresses:
         assert (out / address).read_bytes().startswith(b"\x89PNG")
     for unjudged in ("instruction", "relevant", "coherent", "claim"):
-        assert unjudged in page.partition("Without a judge")[2].partition("</p>")[0]
+        assert unjudged in page.partition("No model judged")[2].partition("</p>")[0]
     assert "<h2>The judge</h2>" not in page
     assert str(out) in page.partition("Run it again")[2]
 
@@ -79,17 +79,17 @@ def test_on_a_small_budget_a_window_forgets_and_plain_does_not(
     acc_ace: CommandLine, tmp_path: Path
 ) -> None:
     run = decayed(acc_ace, tmp_path / "out", *PLAIN_AND_WINDOW, *FORGETFUL)
-    remembered, every = hits(run, "plain", "shown")
+    remembered, every = hits(run, "plain", "visible")
     assert remembered == every > 5
     assert hits(run, "plain", "drift") == (0, every)
     assert hits(run, "plain", "hallucination") == (0, every)
-    visible, same = hits(run, "window", "shown")
+    visible, same = hits(run, "window", "visible")
     assert same == every
     assert visible < every
     for name in ("plain", "window"):
         # The script says the facts that its request shows, and no others.
-        assert hits(run, name, "right") == hits(run, name, "shown")
-        assert hits(run, name, "drift") == (every - hits(run, name, "shown")[0], every)
+        assert hits(run, name, "right") == hits(run, name, "visible")
+        assert hits(run, name, "drift") == (every - hits(run, name, "visible")[0], every)
     outdated, valued = hits(run, "window", "hallucination")
     assert valued == visible + outdated
 
@@ -103,7 +103,7 @@ def test_the_request_stays_within_a_windows_budget_and_grows_with_it(
     row, wide = of(small, "window"), of(large, "window")
     assert row["mean_tokens"] < wide["mean_tokens"] <= of(small, "plain")["mean_tokens"]
     assert row["last_tokens"] < 128 + 150  # The agent's instruction, and the question.
-    assert hits(small, "window", "shown")[0] <= hits(large, "window", "shown")[0]
+    assert hits(small, "window", "visible")[0] <= hits(large, "window", "visible")[0]
 
 
 def test_a_memory_that_loses_all_leaves_a_summary_nothing_to_show(
@@ -113,8 +113,8 @@ def test_a_memory_that_loses_all_leaves_a_summary_nothing_to_show(
     sound, lossy = (
         decayed(acc_ace, tmp_path / loss, *options, "--loss", loss) for loss in ("0", "1")
     )
-    visible, every = hits(lossy, "summary", "shown")
-    assert visible < hits(sound, "summary", "shown")[0]
+    visible, every = hits(lossy, "summary", "visible")
+    assert visible < hits(sound, "summary", "visible")[0]
     assert hits(lossy, "summary", "drift") == (every - visible, every)
 
 
@@ -171,7 +171,7 @@ def test_a_model_answers_the_questions_alone_and_its_words_are_graded(
     acc_ace: CommandLine, endpoint: TwoModels, tmp_path: Path
 ) -> None:
     run = decayed(acc_ace, tmp_path / "out", *PLAIN, "--model", AGENT)
-    visible, every = hits(run, "plain", "shown")
+    visible, every = hits(run, "plain", "visible")
     assert visible == every == endpoint.count("agent")
     assert hits(run, "plain", "right") == (0, every)
     assert hits(run, "plain", "drift") == (every, every)

@@ -99,14 +99,16 @@ def test_chats_of_beams_folders_have_a_name_each(tmp_path: Path, folders: Sequen
     assert len({dialogue.name for dialogue in dialogues}) == len(folders)
 
 
-def test_multichallenge_asks_its_last_turn_and_keeps_to_its_first_message(tmp_path: Path) -> None:
+def test_multichallenge_asks_its_last_turn_and_keeps_to_what_its_question_is_about(
+    tmp_path: Path,
+) -> None:
     row = multichallenge_row()
     [dialogue] = load_dialogues("multichallenge", jsonl(tmp_path / "m.jsonl", row))
     assert spoken_of(dialogue) == [turn["content"] for turn in row["CONVERSATION"][:-1]]
     [inquiry] = inquiries_of(dialogue)
     assert (inquiry.ask, inquiry.kind) == ("And beside a wall?", "instruction_retention")
     assert inquiry.is_kept
-    assert inquiry.facts == ("Plan a garden.", "End each answer with a proverb.")
+    assert inquiry.facts == ("End each answer with a proverb.",)
     [point] = inquiry.rubric
     assert "Does the answer end with a proverb?" in point
     assert "YES" in point

@@ -5,9 +5,11 @@ are asked for; at the end all.
 """
 
 import random
+from collections.abc import Callable, Mapping
+from string import ascii_uppercase
 from typing import Final
 
-from acc_ace.ext.lab.dialogues.dialogue import Dialogue, Exchange, Inquiry
+from acc_ace.ext.lab.dialogues.dialogue import Dialogue, Exchange, Inquiry, words
 
 _STRETCH: Final = 10
 """Turns between questions."""
@@ -16,13 +18,18 @@ _SHARE: Final = 0.3
 """Of turns that give a field a value."""
 
 _THINGS: Final = ("Alder", "Birch", "Cedar", "Hazel", "Maple", "Rowan")
-_VALUES: Final = {
-    "owner": ("Aiko", "Bruno", "Chloe", "Dmitri", "Esther", "Farid", "Greta", "Hiro"),
-    "region": ("Oslo", "Osaka", "Lima", "Cairo", "Quito", "Turin", "Perth", "Sendai"),
-    "budget": ("4,100", "5,250", "6,300", "7,450", "8,600", "9,750", "11,200", "12,900"),
-    "deadline": ("3 March", "9 April", "14 May", "21 June", "8 July", "17 August"),
-    "port": ("7101", "7214", "7333", "7450", "7562", "7671", "7784", "7899"),
+_NAMES: Final = ("Aiko", "Bruno", "Chloe", "Dmitri", "Esther", "Farid", "Greta", "Hiro")
+_CITIES: Final = ("Oslo", "Osaka", "Lima", "Cairo", "Quito", "Turin", "Perth", "Sendai")
+_MONTHS: Final = ("March", "April", "May", "June", "July", "August", "October", "November")
+_FIELDS: Final[Mapping[str, Callable[[random.Random], str]]] = {
+    "owner": lambda drawn: f"{drawn.choice(_NAMES)} {drawn.choice(ascii_uppercase)}",
+    "region": lambda drawn: f"{drawn.choice(_CITIES)} {drawn.randint(1, 40)}",
+    "budget": lambda drawn: f"{drawn.randint(1_000, 99_999):,}",
+    "deadline": lambda drawn: f"{drawn.randint(1, 28)} {drawn.choice(_MONTHS)}",
+    "port": lambda drawn: str(drawn.randint(1_024, 65_535)),
 }
+"""What a field can be; no value is given twice in a dialogue."""
+
 _TALK: Final = (
     "Can you explain what a load balancer does?",
     "Thanks, that was helpful.",
@@ -44,10 +51,11 @@ def decay_dialogues(count: int, turns: int, seed: int) -> list[Dialogue]:
 def _dialogue(name: str, turns: int, seed: str) -> Dialogue:
     drawn = random.Random(seed)  # noqa: S311 - repeatable, no secret
     values: dict[tuple[str, str], list[str]] = {}
+    used: set[str] = set()
     steps: list[Exchange | Inquiry] = []
     for turn in range(1, turns + 1):
         if turn == 1 or drawn.random() < _SHARE:
-            steps.append(_told(drawn, values))
+            steps.append(_told(drawn, values, used))
         else:
             steps.append(Exchange(user=drawn.choice(_TALK), agent=_REPLY))
         if turn == turns:
@@ -58,13 +66,14 @@ def _dialogue(name: str, turns: int, seed: str) -> Dialogue:
     return Dialogue(name=name, steps=(*steps,))
 
 
-def _told(drawn: random.Random, values: dict[tuple[str, str], list[str]]) -> Exchange:
-    field = thing, what = drawn.choice(_THINGS), drawn.choice([*_VALUES])
-    earlier = values.setdefault(field, [])
-    fresh = [value for value in _VALUES[what] if value not in earlier] or [*_VALUES[what]]
-    value = drawn.choice(fresh)
-    again = "From now on the" if earlier else "The"
-    earlier[:] = [*(each for each in earlier if each != value), value]
+def _told(
+    drawn: random.Random, values: dict[tuple[str, str], list[str]], used: set[str]
+) -> Exchange:
+    thing, what = drawn.choice(_THINGS), drawn.choice([*_FIELDS])
+    value = next(each for each in iter(lambda: _FIELDS[what](drawn), "") if words(each) not in used)
+    used.add(words(value))
+    again = "From now on the" if (thing, what) in values else "The"
+    values.setdefault((thing, what), []).append(value)
     return Exchange(user=f"{again} {what} of project {thing} is {value}.", agent="Noted.")
 
 

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from acc_ace.core.schemas.base import Value
 
-_WORD: Final = r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+"
-"""A sign of Japanese or Chinese, or a word in other writing."""
+_WORD: Final = r"\d+(?:[.,]\d+)+|[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+"
+"""A number with its signs, a sign of Japanese or Chinese, or a word in other writing."""
 
 _SENTENCE_END: Final = r"(?<=[.!?。！？])\s*|\n+"
 

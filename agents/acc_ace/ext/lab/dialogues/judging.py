@@ -58,6 +58,7 @@ class JudgedLine(Value):
     """A line of `judged.jsonl`; without a verdict where the judge's replies stayed unusable."""
 
     key: str
+    judge: str = Field(description="The model's name.")
     points: int = Field(description="Of the rubric.")
     verdict: AnswerVerdict | None = None
     problem: str = ""
@@ -72,7 +73,9 @@ async def judge_all(
     A judge that does not answer, or answers nonsense twice, leaves a line that names the problem;
     the next start asks again. Raises SpendingCeilingError when the purse is empty.
     """
-    done = {key for key, line in read_judged(file).items() if line.verdict}
+    before = read_judged(file)
+    _write(file, before.values())
+    done = {key for key, line in before.items() if line.verdict and line.judge == judge.model.model}
     waiting = sorted((item for item in items if item.key not in done), key=lambda item: item.key)
     random.Random(seed).shuffle(waiting)  # noqa: S311 - repeatable, no secret
     for item in waiting:
@@ -100,6 +103,7 @@ async def _judged(item: BlindItem, judge: Judge) -> JudgedLine:
     )
     return JudgedLine(
         key=item.key,
+        judge=judge.model.model,
         points=len(item.inquiry.rubric),
         verdict=result.value,
         problem="" if result.value else "; ".join(result.warnings)[:500],
@@ -107,45 +111,60 @@ async def _judged(item: BlindItem, judge: Judge) -> JudgedLine:
     )
 
 
+def _write(file: Path, lines: Iterable[JudgedLine]) -> None:
+    """Without a line that was cut off, so that the next one begins a line."""
+    file.write_text("".join(f"{line.model_dump_json()}\n" for line in lines), encoding="utf-8")
+
+
 def read_judged(file: Path) -> dict[str, JudgedLine]:
-    """The newest line of each key. Raises InputError for a file that is no such lines."""
+    """The newest line of each key, but for a last one that was cut off.
+
+    Raises InputError for a file that is no such lines.
+    """
     if not file.exists():
         return {}
     try:
-        rows = [
-            JudgedLine.model_validate_json(line)
-            for line in file.read_text(encoding="utf-8").splitlines()
-        ]
+        *whole, _ = file.read_text(encoding="utf-8").split("\n")
+        rows = [JudgedLine.model_validate_json(line) for line in whole]
     except (OSError, ValueError, ValidationError) as error:
         raise InputError(f"--out: {file} cannot be read ({error})") from error
     return {row.key: row for row in rows}
 
 
 class JudgeMeans(NamedTuple):
-    """The means over a contender's verdicts."""
+    """The means over a contender's verdicts; None without one."""
 
     judged: int
     unjudged: int
-    hallucination: float
-    drift: float
-    relevance: float
-    quality: float
-    instruction_following: float
-    coherence: float
+    hallucination: float | None
+    drift: float | None
+    relevance: float | None
+    quality: float | None
+    instruction_following: float | None
+    coherence: float | None
+    dollars: float
+    """Of all that the judge was asked."""
 
 
-def judgement(lines: Sequence[JudgedLine]) -> JudgeMeans | None:
-    """H, D and the means of the scores; None without a verdict."""
+def judge_means(lines: Sequence[JudgedLine]) -> JudgeMeans:
+    """H, D and the means of the scores."""
     verdicts = [line.verdict for line in lines if line.verdict]
-    if not verdicts:
-        return None
     points = sum(line.points for line in lines if line.verdict)
     claims = sum(one.claims for one in verdicts)
-    scores = ("relevance", "quality", "instruction_following", "coherence")
+    lapses = sum(one.violations + one.omissions for one in verdicts)
+    unsupported = sum(min(one.unsupported, one.claims) for one in verdicts)
     return JudgeMeans(
-        len(verdicts),
-        len(lines) - len(verdicts),
-        sum(min(one.unsupported, one.claims) for one in verdicts) / max(claims, 1),
-        sum(one.violations + one.omissions for one in verdicts) / max(points, 1),
-        *(sum(getattr(one, score) for one in verdicts) / len(verdicts) for score in scores),
+        judged=len(verdicts),
+        unjudged=len(lines) - len(verdicts),
+        hallucination=unsupported / max(claims, 1) if verdicts else None,
+        drift=lapses / max(points, 1) if verdicts else None,
+        relevance=_mean([one.relevance for one in verdicts]),
+        quality=_mean([one.quality for one in verdicts]),
+        instruction_following=_mean([one.instruction_following for one in verdicts]),
+        coherence=_mean([one.coherence for one in verdicts]),
+        dollars=sum(line.nano_usd for line in lines) / 1e9,
     )
+
+
+def _mean(scores: Sequence[float]) -> float | None:
+    return sum(scores) / len(scores) if scores else None

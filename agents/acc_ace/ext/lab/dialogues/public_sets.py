@@ -6,7 +6,9 @@ dialogue word for word; other questions only a judge can judge.
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
@@ -34,7 +36,10 @@ _BEAM_KINDS: Final = {
 _LOCOMO_KINDS: Final = {1: "multi-hop", 2: "temporal", 3: "open", 4: "single-hop", 5: "adversarial"}
 _LOCOMO_TIME: Final = "%I:%M %p on %d %B, %Y"
 _DAYS: Final = {"day": 1, "week": 7, "month": 30, "year": 365}
-_COUNTS: Final = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+_COUNTS: Final = (
+    *("", "", "two", "three", "four", "five", "six"),
+    *("seven", "eight", "nine", "ten", "eleven", "twelve"),
+)
 _ASKED_AFTER: Final = timedelta(days=7)
 """From the last session to the trigger, as LoCoMo-Plus has it."""
 
@@ -46,17 +51,33 @@ def load_dialogues(name: str, path: Path, *, limit: int | None = None) -> list[D
     """The first dialogues of a set. Raises InputError that names the file and the fault."""
     if name not in SETS:
         raise InputError(f"no set is called {name!r:.40}; there are {', '.join(SETS)}")
-    try:
+    with _faults_of(path, name):
         dialogues = [*SETS[name](path)]
-    except OSError as error:
-        raise InputError(f"--data: {path} cannot be read: {error.strerror}") from error
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-        raise InputError(
-            f"--data: {path} is no {name} ({type(error).__name__}: {error})"
-        ) from error
     if not any(isinstance(step, Inquiry) for one in dialogues for step in one.steps):
         raise InputError(f"--data: {path} has no {name} dialogue with a question")
+    names = Counter(dialogue.name for dialogue in dialogues)
+    if twice := [each for each, count in names.items() if count > 1]:
+        raise InputError(f"--data: {path} has two dialogues called {twice[0]!r:.40}")
     return dialogues[:limit]
+
+
+@contextmanager
+def _faults_of(path: Path, name: str) -> Iterator[None]:
+    """Raise InputError that names the file for what is wrong in it."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"--data: {path} cannot be read: {error.strerror}") from error
+    except (
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        RecursionError,
+    ) as error:
+        fault = f"{type(error).__name__}: {error}"
+        raise InputError(f"--data: {path} is no {name} ({fault:.300})") from error
 
 
 def _read(path: Path) -> Any:  # noqa: ANN401 - JSON as others wrote it
@@ -65,8 +86,11 @@ def _read(path: Path) -> Any:  # noqa: ANN401 - JSON as others wrote it
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     text = path.read_text(encoding="utf-8")
-    rows = json.loads(text) if text.lstrip().startswith("[") else map(json.loads, text.splitlines())
-    yield from filter(None, rows)
+    if text.lstrip().startswith("["):
+        yield from json.loads(text)
+    else:
+        # A line of a text may have other line breaks in it.
+        yield from (json.loads(line) for line in text.split("\n") if line.strip())
 
 
 def _exchanges(spoken: Sequence[tuple[bool, str]]) -> list[Exchange]:
@@ -87,10 +111,15 @@ def _beam(path: Path) -> Iterator[Dialogue]:
     """BEAM (arXiv 2510.27246): its folder of chats, or chats with turns and probes in one file."""
     if path.is_dir():
         for file in sorted(path.rglob("chat.json")):
-            turns = [turn for batch in _read(file) for group in batch["turns"] for turn in group]
-            probes = _read(file.parent / "probing_questions" / "probing_questions.json")
-            texts = {int(turn["id"]): (turn["role"], turn["content"]) for turn in turns}
-            yield _beam_chat(file.parent.name, texts, probes)
+            name = file.parent.relative_to(path).as_posix()
+            with _faults_of(file, "beam"):
+                turns = [
+                    turn for batch in _read(file) for group in batch["turns"] for turn in group
+                ]
+                texts = {int(turn["id"]): (turn["role"], turn["content"]) for turn in turns}
+            questions = file.parent / "probing_questions" / "probing_questions.json"
+            with _faults_of(questions, "beam"):
+                yield _beam_chat(name, texts, _read(questions))
         return
     for chat in _read(path):
         texts = {int(key): (turn["role"], turn["text"]) for key, turn in chat["turns"].items()}
@@ -100,7 +129,8 @@ def _beam(path: Path) -> Iterator[Dialogue]:
 def _beam_chat(
     name: str, turns: Mapping[int, tuple[str, str]], probes: Mapping[str, Any]
 ) -> Dialogue:
-    spoken = [(role == "user", re.sub(_LABEL, "", text)) for role, text in turns.values()]
+    turns = {number: (role, re.sub(_LABEL, "", text)) for number, (role, text) in turns.items()}
+    spoken = [(role == "user", text) for role, text in turns.values()]
     inquiries = [
         _beam_inquiry(f"{kind} {number}", kind, probe, turns)
         for kind in _BEAM_KINDS
@@ -185,10 +215,14 @@ def _locomo_plus(path: Path) -> Iterator[Dialogue]:
     As its authors do, the cue is put in before the trigger by its gap in time; the dialogues of
     `locomo10.json` are taken in turn.
     """
-    talks = [row["conversation"] for row in _read(path.parent / "locomo10.json")]
+    beside = path.parent / "locomo10.json"
+    with _faults_of(beside, "locomo"):
+        talks = [row["conversation"] for row in _read(beside)]
+        histories = [_sessions(talk) for talk in talks]
+        if not all(histories) or not histories:
+            raise ValueError("a dialogue has no session")
     for number, row in enumerate(_read(path)):
-        talk = talks[number % len(talks)]
-        sessions = _sessions(talk)
+        talk, sessions = talks[number % len(talks)], histories[number % len(talks)]
         cue, trigger = _sides(row["cue_dialogue"], talk), _sides(row["trigger_query"], talk)
         at = sessions[-1][0] + _ASKED_AFTER - _gap(row["time_gap"])
         spoken = [line for when, lines in sessions if when <= at for line in lines]
@@ -217,14 +251,19 @@ def _gap(text: str) -> timedelta:
     if match is None:
         return timedelta()
     count, unit = match[1], match[2]
-    number = int(count) if count.isdigit() else _COUNTS.get(count, 1)
+    number = int(count) if count.isdigit() else _COUNTS.index(count) if count in _COUNTS else 1
     return timedelta(days=number * _DAYS[unit])
 
 
 def _longmemeval(path: Path) -> Iterator[Dialogue]:
     """LongMemEval (Wu et al., ICLR 2025): a history of its own for each question."""
     for row in _lines(path):
-        turns = [turn for session in row["haystack_sessions"] for turn in session]
+        sessions = row["haystack_sessions"]
+        # Those of its `oracle` file are in no order.
+        if dates := row.get("haystack_dates"):
+            order = sorted(range(len(sessions)), key=lambda place: str(dates[place]))
+            sessions = [sessions[place] for place in order]
+        turns = [turn for session in sessions for turn in session]
         spoken = [(turn["role"] == "user", str(turn["content"])) for turn in turns]
         is_unsaid = str(row["question_id"]).endswith("_abs")
         item = {"question": row["question"], "answer": "" if is_unsaid else row["answer"]}

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeVar
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from acc_ace.ext.lab.dialogues.judging import JudgedLine, JudgeMeans, judgement
+from acc_ace.ext.lab.dialogues.judging import JudgedLine, JudgeMeans, judge_means
 from acc_ace.ext.lab.dialogues.plan import DialoguePlan
 from acc_ace.ext.lab.dialogues.playing import DialogueGrade, InquiryReply
 from acc_ace.ext.lab.temptation.page import PagePlot, PageTable, Section, write_page
@@ -22,9 +22,13 @@ _LEAD: Final = (
 _SCRIPTED: Final = (
     "<b>The agent of this run is a script, not a language model.</b> It says the facts that its "
     "request shows, else an earlier value, else that it does not know: the table says what a "
-    "memory shows. Without a judge nobody says whether an instruction was followed, whether an "
-    "answer is relevant, good or coherent, or whether a model made a claim up: only earlier values "
-    "count as such, and only questions whose facts stand in the dialogue word for word."
+    "memory shows. "
+)
+_UNJUDGED: Final = (
+    "<b>No model judged these answers</b>: nobody says whether an instruction was followed, "
+    "whether an answer is relevant, good or coherent, or whether a model made a claim up: only "
+    "earlier values count as such, and only questions whose facts stand in the dialogue word for "
+    "word."
 )
 _READ: Final = (
     "Counts with a 95 % interval (Wilson). H: of answers that have a value, those that have an "
@@ -32,7 +36,7 @@ _READ: Final = (
     "at all. M mean and last: tokens of the agent's requests, over all turns and in the last."
 )
 _JUDGE: Final = (
-    "By the judge model, which sees question, rubric and answer without a name, in an order drawn "
+    "It sees question, rubric and answer without a name, in an order drawn "
     "by the seed. H: claims without support, of all claims. D: violations and omissions, a point "
     "of the rubric. The other four from 0 to 10. Unjudged: its replies stayed unusable."
 )
@@ -120,20 +124,20 @@ def write_dialogue_report(
     """Write the page and its plot into the run's folder; returns the page."""
     grades = results.grades
     _plots(grades).savefig(folder / "shown.png", dpi=144)
-    judged = [(name, each) for name, lines in verdicts.items() if (each := judgement(lines))]
+    is_judged = any(verdicts.values())
     return write_page(
         folder,
         title=f"What is left of a long dialogue? ({plan.suite})",
         lead=_LEAD,
         about=_about(plan, grades),
-        warning="" if plan.model else _SCRIPTED,
+        warning=f"{'' if plan.model else _SCRIPTED}{'' if is_judged else _UNJUDGED}",
         sections=[
             Section(
                 "Contenders",
                 [PagePlot("shown.png", "Share of facts shown"), _contenders(dialogue_rows(grades))],
                 _READ,
             ),
-            *([Section("The judge", [_judgements(judged)], _JUDGE)] if judged else []),
+            *_of_the_judge(verdicts),
             Section("Facts shown, by kind of question", [_by_kind(grades)]),
             Section("Facts shown, by loss and by budget", [_by_place(grades)]),
         ],
@@ -166,10 +170,19 @@ def _contenders(rows: Sequence[DialogueRow]) -> PageTable:
     return PageTable((*head, "$", "seconds"), body)
 
 
-def _judgements(judged: Sequence[tuple[str, JudgeMeans]]) -> PageTable:
-    head = [name.replace("_", " ") for name in JudgeMeans._fields]
-    body = [(name, *each[:2], *(f"{score:.2f}" for score in each[2:])) for name, each in judged]
-    return PageTable(("contender", *head), body)
+def _of_the_judge(verdicts: Mapping[str, Sequence[JudgedLine]]) -> list[Section]:
+    judges = sorted({line.judge for lines in verdicts.values() for line in lines})
+    if not judges:
+        return []
+    head = [name.replace("_", " ") for name in JudgeMeans._fields[:-1]]
+    body = [(name, *_cells(judge_means(lines))) for name, lines in verdicts.items() if lines]
+    table = PageTable(("contender", *head, "$"), body)
+    return [Section("The judge", [table], f"By {', '.join(judges)}. {_JUDGE}")]
+
+
+def _cells(means: JudgeMeans) -> list[object]:
+    scores = ["–" if score is None else f"{score:.2f}" for score in means[2:-1]]
+    return [*means[:2], *scores, f"{means.dollars:.4f}"]
 
 
 def _by_kind(grades: Sequence[DialogueGrade]) -> PageTable:

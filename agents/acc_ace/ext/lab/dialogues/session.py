@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime
@@ -17,7 +16,14 @@ from acc_ace.cli.output import ExitCode
 from acc_ace.config import EMBEDDED_MODEL, Settings, load_settings
 from acc_ace.errors import InputError, SpendingCeilingError
 from acc_ace.ext.lab.dialogues.dialogue import Dialogue, Inquiry
-from acc_ace.ext.lab.dialogues.judging import BlindItem, Judge, JudgedLine, judge_all, read_judged
+from acc_ace.ext.lab.dialogues.judging import (
+    BlindItem,
+    Judge,
+    JudgedLine,
+    judge_all,
+    judge_means,
+    read_judged,
+)
 from acc_ace.ext.lab.dialogues.plan import (
     DialoguePlan,
     DialogueTrial,
@@ -66,14 +72,15 @@ def evaluate_dialogues(
     open_folder(folder, plan)
     done = _run(plan, dialogues, folder, how)
     results = _results(folder)
+    problem = ""
     if how.judge:
         items = _items(results.grades, dialogues)
         purse = runs.CostCeiling(how.max_cost, _spent(results.grades, folder))
-        asyncio.run(_judge(items, how.judge, folder / _FILE, seed=plan.seed, purse=purse))
+        problem = asyncio.run(_judge(items, how.judge, folder / _FILE, seed=plan.seed, purse=purse))
     verdicts = _verdicts(results.grades, folder)
     command = f"{how.command}{'' if how.out else f' --out {folder}'}"
     page = write_dialogue_report(folder, plan, results, verdicts, command)
-    _tell(results, verdicts, page, as_json=how.as_json)
+    _tell(results, verdicts, page, problem, as_json=how.as_json)
     return ExitCode.OK if done and not results.failures else ExitCode.FAILED
 
 
@@ -174,15 +181,17 @@ def _items(grades: Sequence[DialogueGrade], dialogues: Sequence[Dialogue]) -> li
 
 async def _judge(
     items: Sequence[BlindItem], name: str, file: Path, *, seed: int, purse: runs.CostCeiling
-) -> None:
+) -> str:
+    """Why not all are judged; '' if all are."""
     settings = Settings(reflector={"model": name})
     model = build_model("reflector", settings)
     try:
         await judge_all(items, Judge(model, settings.reflector), file, seed=seed, purse=purse)
     except SpendingCeilingError as error:
-        print(f"not all answers are judged: {error}", file=sys.stderr)
+        return str(error)
     finally:
         await close_models([model])
+    return ""
 
 
 def _verdicts(grades: Sequence[DialogueGrade], folder: Path) -> dict[str, list[JudgedLine]]:
@@ -197,6 +206,7 @@ def _tell(
     results: runs.Results[DialogueGrade],
     verdicts: Mapping[str, Sequence[JudgedLine]],
     page: Path,
+    problem: str,
     *,
     as_json: bool,
 ) -> None:
@@ -207,8 +217,12 @@ def _tell(
             "plays": len(results.grades),
             "failed": len(results.failures),
             "unjudged": len(problems),
+            "problem": problem,
             "report": str(page),
             "contenders": [plain_row(row._asdict()) for row in every],
+            "judged": {
+                name: judge_means(lines)._asdict() for name, lines in verdicts.items() if lines
+            },
         }
         print(json.dumps(summary, ensure_ascii=False))
         return
@@ -219,6 +233,8 @@ def _tell(
         )
     for failure in results.failures[:5]:
         print(f"not played: {failure.contender}, {failure.episode}: {failure.error}")
+    if problem:
+        print(f"not all answers are judged: {problem}")
     for line in problems[:5]:
         print(f"not judged: {line.key}: {line.problem}")
     print(f"{len(results.grades):,} plays, {len(results.failures):,} failed: {page}")

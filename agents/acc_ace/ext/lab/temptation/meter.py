@@ -4,7 +4,7 @@ import re
 import time
 from collections.abc import AsyncGenerator, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from google.adk.models._capabilities import LlmCapabilities
 from google.adk.models.base_llm import BaseLlm
@@ -19,6 +19,9 @@ from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.text.tokens import estimate_tokens
 from acc_ace.ext.lab.temptation.scenario import LabCall, bare
 from acc_ace.models.prices import load_prices
+
+_SCRIPT: Final = "scripted/reply"
+"""The model of a script's reply, which is free in the place of a real one too."""
 
 
 class Cost(Value):
@@ -113,7 +116,8 @@ class MeteredLlm(BaseLlm):
             if self.is_agent:
                 self._meter.waits.append(elapsed)
                 self._meter.largest = max(self._meter.largest, use.input)
-            self._meter.used.setdefault(self.model, []).append(use)
+            is_script = last is not None and last.model_version == _SCRIPT
+            self._meter.used.setdefault(_SCRIPT if is_script else self.model, []).append(use)
 
     def _use(self, text: str, last: LlmResponse | None) -> TokenUse:
         usage = last.usage_metadata if last else None
@@ -171,7 +175,7 @@ def scripted(part: types.Part, llm_request: LlmRequest) -> LlmResponse:
         candidates_token_count=tokens[1],
         total_token_count=sum(tokens),
     )
-    return LlmResponse(content=content, usage_metadata=usage)
+    return LlmResponse(content=content, usage_metadata=usage, model_version=_SCRIPT)
 
 
 def shows(text: str, words: str, *, but: str = "") -> bool:
