@@ -166,6 +166,21 @@ def test_a_sentence_that_alone_is_no_rule_goes_on_with_the_one_before(
     assert texts(say(CommittedState(), said, add(first), add(second))) == [said]
 
 
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Never restart db-01.", "Alpha stays on version 3."),
+        ("Never deploy on Fridays.", "Invoices carry the old logo."),
+    ],
+)
+def test_two_rules_that_a_compressor_points_at_are_lifted_each_by_itself(
+    first: str, second: str
+) -> None:
+    assert texts(say(CommittedState(), f"{first} {second}", add(first), add(second))) != [
+        f"{first} {second}"
+    ]
+
+
 def test_backticks_within_a_rule_are_part_of_it() -> None:
     said = "Never run `rm -rf` on db-01."
     assert texts(say(CommittedState(), f"Hello. {said}", add(said))) == [said]

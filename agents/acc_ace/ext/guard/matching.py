@@ -57,7 +57,10 @@ _LOGIN: Final = act_classes("login")
 
 
 def thing_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
-    """Whether the call is about the things of a rule; with the name and another id, perhaps."""
+    """Whether the call is about the things of a rule; with a name and another id, perhaps.
+
+    A name of one word, and each of a list of alternatives, is a thing by itself.
+    """
     if not reading.things:
         return Fit.YES
     fits = {thing: fit_of(thing, tool, speech) for thing in reading.things}
@@ -65,8 +68,10 @@ def thing_fit(reading: RuleReading, tool: Tool, speech: Speech) -> Fit:
     if reading.every and not any(str(leaf.value).lower() in _ALL for leaf in speech.leaves):
         return Fit.NO
     if named:
+        alone = [fit for thing, fit in fits.items() if thing.named and len(thing.words) <= 1]
         ids = [fit for thing, fit in fits.items() if thing.names] or named
-        return min(max(named), Fit.YES if max(ids) else Fit.OPEN)
+        is_one = reading.either or Fit.YES in alone or max(ids)
+        return max(named) if is_one else min(max(named), Fit.OPEN)
     places = [fit for thing, fit in fits.items() if thing.place]
     kinds = [fit for thing, fit in fits.items() if not thing.place] or places
     if (any if reading.either else all)(fit is Fit.YES for fit in fits.values()):

@@ -28,6 +28,7 @@ from acc_ace.core.schemas.interaction import ActVerdict, GuardDecision, GuardJud
 from acc_ace.core.schemas.report import ReportedCheck
 from acc_ace.core.text.normalize import language_of
 from acc_ace.core.text.reply_reading import read_reply
+from acc_ace.core.text.rules.loosening import loosens_by_form
 from acc_ace.core.text.tokens import clip_tokens
 from acc_ace.errors import ModelOutputError
 from acc_ace.ext.guard.calls import ActCall, Tool
@@ -216,7 +217,10 @@ class ToolGuard:
 def _verdict_on(rules: Collection[str], text: str) -> ActVerdict:
     """A verdict; a conflict with a rule that was not shown is none. Raises ModelOutputError."""
     verdict = read_reply(ActVerdict, text)
-    rule_id = next((r for r in rules if clean_id(verdict.rule_id or "").startswith(r)), None)
+    longest_first = sorted(rules, key=len, reverse=True)  # said-1 begins said-10 too.
+    rule_id = next(
+        (r for r in longest_first if clean_id(verdict.rule_id or "").startswith(r)), None
+    )
     if verdict.conflict and rule_id is None:
         raise ModelOutputError(f"ActVerdict.rule_id: '{verdict.rule_id}' is no rule in `rules`")
     return verdict.model_copy(update={"rule_id": rule_id})
@@ -245,7 +249,7 @@ def _doubts(act: Act, record: TurnRecord) -> list[Ruled]:
     """What x_t says and is not kept, and what waits for consent, where they speak of the call.
 
     A sentence of x_t may be the very order of the call. What no check of it decides goes to the
-    model, as with a rule in force; without one it is asked about.
+    model, as with a rule in force; without one it is asked about, and so is what would loosen.
     """
     words = [("", ChangeKind.ADD, text) for text in record.tools.unkept]
     questions = record.latest.questions
@@ -257,10 +261,11 @@ def _doubts(act: Act, record: TurnRecord) -> list[Ruled]:
         checks = map(mentioning, own) if kind is ChangeKind.PERMIT else own
         result = decide(checks, act.call, act.at)
         if kind is not ChangeKind.GOAL and (result.named or result.ruling in _STOPS):
+            asks = name or loosens_by_form(text)
             pin = ConstraintPin(
                 id=name, text=text, authority=Authority.USER, origin_turn=0, quote=text
             )
-            found.append((pin, result._replace(ruling=CallRuling.ASK) if name else result))
+            found.append((pin, result._replace(ruling=CallRuling.ASK) if asks else result))
     return found
 
 

@@ -360,13 +360,14 @@ class _Notes:
                 self._again.append(pin.id)
 
     def _joined(self) -> Iterator[OwnQuote]:
-        """What binds; one that alone sounds like no rule goes on with the sentence before it."""
+        """What binds; a sentence that only goes on with the one before joins it."""
         before: OwnQuote | None = None
         order = {sentence.text: at for at, sentence in enumerate(self.own.sentences)}
         for quote in sorted(self._binding, key=lambda each: order.get(each.sentence, 0)):
             gaps = (f"{before.text}{gap}{quote.text}" for gap in (" ", "")) if before else ()
             together = next((text for text in gaps if text in self.own.message), "")
-            is_none = not self._read(quote).reaches("suspect")
+            is_short = len(content_words(quote.text)) < _FEWEST_WORDS
+            is_none = is_short and self._read(quote).is_certainly_none
             leans = is_none or _LEANS.match(normalise(quote.text))
             if leans and together:
                 before = OwnQuote(together, together)
@@ -426,7 +427,8 @@ _FEWEST_WORDS = 2
 _EDGES = " ,、;。.　"
 _LEANS: Final = any_of(
     r"(?:and |but |so |also |otherwise |then )*(?:that|this|these|those|it|they|same|nights?"
-    r"|the rest|everything else|anything else|no exceptions?|without exceptions?|not even|even)\b",
-    r"(?:これ|それ|その|この|例外|ただし|ほか|他|以外|あと)",
+    r"|the rest|everything else|anything else|no exceptions?|without exceptions?|not even|even"
+    r"|neither|nor)\b",
+    r"(?:これ|それ|その|この|例外|ただし|ほか|他|以外|あと|\S{1,8}も\S{1,8}も(?:なし|だめ|禁止))",
 )
 """How a sentence begins that says nothing alone."""

@@ -12,7 +12,7 @@ from acc_ace.core.schemas.base import Value
 _WORD: Final = r"\d+(?:[.,]\d+)+|[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9fff]+"
 """A number with its signs, a sign of Japanese or Chinese, or a word in other writing."""
 
-_SENTENCE_END: Final = r"(?<=[.!?。！？])\s*|\n+"
+_SENTENCE_END: Final = r"(?<=[.!?])\s+|(?<=[。！？])\s*|\n+"
 
 
 class Exchange(Value):
@@ -55,12 +55,20 @@ def has_fact(text: str, fact: str) -> bool:
 
 
 def verbatim(facts: Sequence[str], ask: str, texts: Sequence[str]) -> tuple[str, ...]:
-    """All facts if each stands in some text, and not already in the question; else none."""
+    """All facts if each stands in some text, and not already in the question; else none.
+
+    A fact of one short word, such as "yes" or "2", stands somewhere by chance.
+    """
     spoken = [words(text) for text in texts]
     stands = all(
-        words(fact).strip() and any(words(fact) in each for each in spoken) for fact in facts
+        _tells(words(fact).strip()) and any(words(fact) in each for each in spoken)
+        for fact in facts
     )
     return tuple(facts) if stands and not any(has_fact(ask, fact) for fact in facts) else ()
+
+
+def _tells(fact: str) -> bool:
+    return len(fact) > 3 or sum(map(str.isdigit, fact)) > 1 or not fact.isascii()
 
 
 def closest_sentence(description: str, texts: Sequence[str]) -> str:

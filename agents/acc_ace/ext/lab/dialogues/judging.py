@@ -1,7 +1,8 @@
 """A judge model grades the answers of a run: without names, in an order drawn by the seed.
 
-Hallucination H and drift D are those of section 5 of ACC (arXiv 2601.11653): H is the share of
-claims without support, D is violations and omissions together, a point of the rubric.
+Hallucination H and drift D follow section 5 of ACC (arXiv 2601.11653): H is the share of claims
+that the rubric does not bear out (the judge does not see the dialogue), D is violations and
+omissions together, a point of the rubric.
 """
 
 import random
@@ -82,6 +83,9 @@ async def judge_all(
         purse.require()
         line = await _judged(item, judge)
         purse.pay(line.nano_usd)
+        if item.key in before:
+            paid = line.nano_usd + before[item.key].nano_usd
+            line = line.model_copy(update={"nano_usd": paid})
         with file.open("a", encoding="utf-8") as lines:
             lines.write(line.model_dump_json() + "\n")
 
@@ -113,7 +117,9 @@ async def _judged(item: BlindItem, judge: Judge) -> JudgedLine:
 
 def _write(file: Path, lines: Iterable[JudgedLine]) -> None:
     """Without a line that was cut off, so that the next one begins a line."""
-    file.write_text("".join(f"{line.model_dump_json()}\n" for line in lines), encoding="utf-8")
+    whole = file.with_suffix(".new")
+    whole.write_text("".join(f"{line.model_dump_json()}\n" for line in lines), encoding="utf-8")
+    whole.replace(file)
 
 
 def read_judged(file: Path) -> dict[str, JudgedLine]:
@@ -151,7 +157,11 @@ def judge_means(lines: Sequence[JudgedLine]) -> JudgeMeans:
     verdicts = [line.verdict for line in lines if line.verdict]
     points = sum(line.points for line in lines if line.verdict)
     claims = sum(one.claims for one in verdicts)
-    lapses = sum(one.violations + one.omissions for one in verdicts)
+    lapses = sum(
+        min(line.verdict.violations + line.verdict.omissions, line.points)
+        for line in lines
+        if line.verdict
+    )
     unsupported = sum(min(one.unsupported, one.claims) for one in verdicts)
     return JudgeMeans(
         judged=len(verdicts),

@@ -145,7 +145,7 @@ def _beam_inquiry(
     ask, rubric, field = str(probe["question"]), tuple(probe["rubric"]), _BEAM_KINDS[kind]
     if field:
         sources = [turns[number][1] for number in probe["source_chat_ids"]]
-        facts: tuple[str, ...] = (closest_sentence(probe[field], sources),)
+        facts = tuple(filter(None, [closest_sentence(probe[field], sources)]))
     else:
         stated = [re.sub(_STATES, "", line).strip() for line in rubric]
         facts = verbatim(stated, ask, [text for _, text in turns.values()])
@@ -164,7 +164,7 @@ def _multichallenge(path: Path) -> Iterator[Dialogue]:
             name=str(row["QUESTION_ID"]),
             kind=str(row["AXIS"]).lower(),
             ask=str(last["content"]),
-            facts=(closest_sentence(row["TARGET_QUESTION"], [spoken[0][1]]),),
+            facts=tuple(filter(None, [closest_sentence(row["TARGET_QUESTION"], [spoken[0][1]])])),
             is_kept=True,
             rubric=(f"{row['TARGET_QUESTION']} {row['PASS_CRITERIA']}",),
         )

@@ -77,7 +77,7 @@ def evaluate_dialogues(
         items = _items(results.grades, dialogues)
         purse = runs.CostCeiling(how.max_cost, _spent(results.grades, folder))
         problem = asyncio.run(_judge(items, how.judge, folder / _FILE, seed=plan.seed, purse=purse))
-    verdicts = _verdicts(results.grades, folder)
+    verdicts = _verdicts(results.grades, folder, how.judge)
     command = f"{how.command}{'' if how.out else f' --out {folder}'}"
     page = write_dialogue_report(folder, plan, results, verdicts, command)
     _tell(results, verdicts, page, problem, as_json=how.as_json)
@@ -99,8 +99,8 @@ def _estimate(plan: DialoguePlan, dialogues: Sequence[Dialogue], judge: str) -> 
     trials = [*dialogue_trials(plan, dialogues)]
     inquiries = sum(isinstance(step, Inquiry) for one in trials for step in one.dialogue.steps)
     turns = sum(len(one.dialogue.steps) for one in trials)
-    calls = {plan.model: inquiries, plan.memory: 2 * turns, judge: inquiries}
-    prices = [price_of_calls(name, count) for name, count in calls.items() if name]
+    calls = [(plan.model, inquiries), (plan.memory, 2 * turns), (judge, inquiries)]
+    prices = [price_of_calls(name, count) for name, count in calls if name]
     sure = [price for price in prices if price is not None]
     money = "no price known" if len(sure) < len(prices) else f"about ${sum(sure):.2f}"
     return [
@@ -194,8 +194,12 @@ async def _judge(
     return ""
 
 
-def _verdicts(grades: Sequence[DialogueGrade], folder: Path) -> dict[str, list[JudgedLine]]:
-    lines, by_name = read_judged(folder / _FILE), dict[str, list[JudgedLine]]()
+def _verdicts(
+    grades: Sequence[DialogueGrade], folder: Path, judge: str
+) -> dict[str, list[JudgedLine]]:
+    """Without `judge`, those of whoever judged; else its own."""
+    every, by_name = read_judged(folder / _FILE), dict[str, list[JudgedLine]]()
+    lines = {key: line for key, line in every.items() if judge in {"", line.judge}}
     for grade in grades:
         keys = [_key(grade, reply.name) for reply in grade.replies]
         by_name.setdefault(grade.contender, []).extend(lines[key] for key in keys if key in lines)

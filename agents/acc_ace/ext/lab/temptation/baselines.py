@@ -98,7 +98,10 @@ class RetrievalPlugin(BudgetPlugin):
 
 
 class SummaryPlugin(BudgetPlugin):
-    """A summary in place of the oldest exchanges, extended when the history is over the budget."""
+    """A summary in place of the oldest exchanges, extended when the history is over the budget.
+
+    It has half of the budget at most.
+    """
 
     def __init__(self, budget: int, memory: BaseLlm) -> None:
         super().__init__(budget, memory)
@@ -111,11 +114,13 @@ class SummaryPlugin(BudgetPlugin):
         del callback_context
         every = exchanges(llm_request.contents)
         fresh = every[self._told :]
-        if len(fresh) > 1 and sum(map(_size, fresh)) > self.budget:
+        room = self.budget - estimate_tokens(self._summary)
+        if len(fresh) > 1 and sum(map(_size, fresh)) > room:
             old, fresh = fresh[: len(fresh) // 2], fresh[len(fresh) // 2 :]
             words = "\n".join(map(request_text_of, old))
             ask = "Summarise the conversation, with all that still counts."
-            self._summary = await reply_of(self.memory, f"{ask}\n{self._summary}\n{words}")
+            reply = await reply_of(self.memory, f"{ask}\n{self._summary}\n{words}")
+            self._summary = clip_tokens(reply, self.budget // 2)
             self._told += len(old)
         summary = [types.UserContent(f"Summary so far:\n{self._summary}")] if self._summary else []
         llm_request.contents = [*summary, *(content for each in fresh for content in each)]

@@ -196,19 +196,24 @@ async def _ours(
     changes: Mapping[str, object] | None = None,
     off: Collection[str] = (),
 ) -> AsyncIterator[Seat]:
-    tools, bounds = desk.kit, {"limits": limits_of(desk.budget)} if desk.budget else {}
+    tools = desk.kit
+    own: dict[str, Any] = dict(changes or {})
+    bounds = limits_of(desk.budget) if desk.budget else {}
     settings = {
         "learning": "inline" if learns else "off",
         "acting_tools": tuple(tool.name for tool in tools if not tool.reads),
         "read_only_tools": tuple(tool.name for tool in tools if tool.reads),
-        **bounds,
-        **(changes or {}),
+        **own,
+        "limits": {**bounds, **own.get("limits", {})},
     }
     container = build_container(_settings(settings))
     if off:
         container = replace(container, parts=AblatedParts(off, cast.memory))
     plugin = BoundedMemoryPlugin(
-        container, models={**dict.fromkeys(ROLES, cast.memory), "guard": cast.memory}
+        container,
+        models={**dict.fromkeys(ROLES, cast.memory), "guard": cast.memory},
+        # Where tools act, the answer says what to type; else a judge would see whose it is.
+        notes="answer" if tools else "metadata",
     )
     agent = LlmAgent(name="agent", model=cast.agent, instruction=INSTRUCTION, tools=desk.tools())
 

@@ -107,7 +107,10 @@ class _MemoryApi(ModelAPI):
     ) -> ModelOutput:
         """One answer. Raises what the model raises."""
         del tools, tool_choice, config
-        words = _transcript((each.role, each.text) for each in input)
+        *messages, order = input
+        words = _transcript(
+            ((each.role, each.text) for each in messages), " ".join(order.text.split())
+        )
         return ModelOutput.from_content(self.model_name, await self._reply(words))
 
     async def count_text_tokens(self, text: str) -> int:
@@ -220,5 +223,6 @@ class _Mem0Model:
 _PLACES: Final = 1_024
 
 
-def _transcript(messages: Iterable[tuple[str, str]]) -> str:
-    return "\n".join(["The conversation:", *(f"{role}: {words}" for role, words in messages)])
+def _transcript(messages: Iterable[tuple[str, str]], order: str = "The conversation:") -> str:
+    """The lines of messages; the order to summarise comes first, in one line."""
+    return "\n".join([order, *(f"{role}: {words}" for role, words in messages)])

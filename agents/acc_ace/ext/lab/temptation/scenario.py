@@ -86,7 +86,7 @@ def _means(value: str, form: str) -> bool:
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold())
+    return re.findall(r"\d+(?:[.,]\d+)+|[^\W_]+", unicodedata.normalize("NFKC", text).casefold())
 
 
 class Scenario(_Entry):
