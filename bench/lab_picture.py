@@ -1,6 +1,6 @@
 """README's picture of the lab: tempted with a real model, and facts of BEAM in the request.
 
-    python -m bench.lab_picture --tempted DIR --beam DIR docs/lab.svg
+    python -m bench.lab_picture --tempted DIR … --beam DIR docs/lab.svg
 
 The folders are of `acc-ace eval temptation --model …` and of `acc-ace eval dialogues beam`.
 """
@@ -34,13 +34,13 @@ _OURS, _OTHERS, _INK = "#0969da", "#8c959f", "#24292f"
 def main() -> None:
     """Draw it."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tempted", type=Path, required=True)
+    parser.add_argument("--tempted", type=Path, nargs="+", required=True)
     parser.add_argument("--beam", type=Path, required=True)
     parser.add_argument("picture", type=Path)
     options = parser.parse_args()
     contenders = read_plan(options.beam, DialoguePlan).contenders
     beam = dialogue_rows(read_results(options.beam, DialogueGrade, contenders).grades)
-    tempted = rows(read_grades(options.tempted).grades)
+    tempted = rows(grade for folder in options.tempted for grade in read_grades(folder).grades)
     # Without a date or a random id in it, the same runs draw the same file.
     with rc_context({"svg.hashsalt": "lab"}):
         drawn(tempted, beam).savefig(options.picture, metadata={"Date": None})
