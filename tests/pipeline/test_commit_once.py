@@ -106,9 +106,11 @@ def hang(reached: asyncio.Event) -> Callable[[LlmRequest], Awaitable[Reply]]:
     return reply
 
 
-async def cancelled(world: World, reached: asyncio.Event) -> None:
+async def cancelled(
+    world: World, reached: asyncio.Event, text: str = "db-02 is down too. Never touch it."
+) -> None:
     """A turn that is cancelled where it hangs."""
-    turn = asyncio.create_task(world.say("db-02 is down too. Never touch it."))
+    turn = asyncio.create_task(world.say(text))
     async with asyncio.timeout(20):
         await reached.wait()
     turn.cancel()
@@ -141,7 +143,7 @@ async def test_a_turn_cancelled_behind_a_tool_call_leaves_only_the_call(world: W
     await world.say(RULE)
     before, reached = await world.seen(), asyncio.Event()
     world.llm.on("generator", call("restart", server="db-02"), hang(reached))
-    await cancelled(world, reached)
+    await cancelled(world, reached, "db-02 is down too.")
     after = await world.seen()
     assert {**after, "events": []} == {**before, "events": []}
     starts = await world.container.tool_starts.unsettled(KEY)
