@@ -626,6 +626,19 @@ def test_the_demo_keeps_its_promises_before_ones_eyes(browser: Browser, tmp_path
         shows(browser, "Only Aiko may approve a failover to db-02.", "Promises")
 
 
+def test_a_demo_that_is_opened_before_its_first_turn_is_shown_as_it_goes_on(
+    browser: Browser, tmp_path: Path
+) -> None:
+    port = free_port()
+    command = [str(BIN / "acc-ace"), "demo", "--no-browser", "--pace=4", f"--port={port}"]
+    env = environment(tmp_path / "data")
+    log = tmp_path / "demo.log"
+    with serving(command, port=port, env=env, log=log, probe="/healthz") as server:
+        browser.open(f"{server.url}/ui/#/demo")
+        shows(browser, "turn 0 of 50")
+        shows(browser, "turn 2 of 2", "Undo the last turn")
+
+
 def test_a_browser_with_a_token_sees_its_own_memory_alone(browser: Browser, tmp_path: Path) -> None:
     with our_server(tmp_path, ACC_ACE_AUTH_TOKENS="aiko:aiko-secret,bob:bob-secret") as server:
         for user in ("aiko", "bob"):

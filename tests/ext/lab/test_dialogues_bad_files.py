@@ -25,7 +25,7 @@ from tests.ext.lab.eval_suite import inspect_ai
 from tests.fakes.extensions import needs
 
 __all__ = ["acc_ace", "inspect_ai"]
-pytestmark = [needs("lab", "embedded"), pytest.mark.usefixtures("inspect_ai")]
+pytestmark = [needs("lab"), pytest.mark.usefixtures("inspect_ai")]
 
 SETS = ("beam", "multichallenge", "locomo", "locomo-plus", "longmemeval")
 

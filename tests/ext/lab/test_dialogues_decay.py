@@ -21,7 +21,7 @@ from tests.ext.lab.eval_suite import STREAMS, hits, inspect_ai, inspect_runs, of
 from tests.fakes.extensions import needs
 
 __all__ = ["acc_ace", "endpoint", "inspect_ai", "inspect_runs"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
+pytestmark = [needs("lab"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 PLAIN_AND_WINDOW = (*PLAIN, "--contender", "window")
 FORGETFUL = ("--turns", "40", "--budget", "64")

@@ -28,7 +28,7 @@ from tests.fakes.fake_openai import http_error, says
 from tests.fakes.loopback import HttpReply, Received
 
 __all__ = ["acc_ace", "endpoint", "inspect_ai", "inspect_runs"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
+pytestmark = [needs("lab"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 TWO = (*PLAIN, "--contender", "window", "--turns", "20", "--budget", "64")
 JUDGED = ("--judge", JUDGE)

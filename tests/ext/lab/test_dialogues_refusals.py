@@ -25,7 +25,7 @@ from tests.ext.lab.eval_suite import STREAMS, inspect_ai, inspect_runs
 from tests.fakes.extensions import needs
 
 __all__ = ["acc_ace", "endpoint", "inspect_ai", "inspect_runs"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
+pytestmark = [needs("lab"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 
 def contents(folder: Path) -> dict[Path, bytes]:

@@ -27,7 +27,7 @@ from tests.fakes.fake_openai import http_error, says
 from tests.fakes.loopback import HttpReply, Received
 
 __all__ = ["acc_ace", "endpoint", "inspect_ai", "inspect_runs"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
+pytestmark = [needs("lab"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 THREE = (*PLAIN, "--count", "3")
 MODEL = ("--model", AGENT)

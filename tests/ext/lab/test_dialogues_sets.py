@@ -31,7 +31,7 @@ from tests.fakes.extensions import needs
 from tests.fakes.fake_openai import says
 
 __all__ = ["acc_ace", "endpoint", "inspect_ai", "inspect_runs"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
+pytestmark = [needs("lab"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 
 def ran(acc_ace: CommandLine, name: str, data: Path, *options: str) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tests.ext.lab.test_eval_grades import Speaker
 from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import call, text_content
 
-pytestmark = needs("lab", "embedded")
+pytestmark = needs("lab")
 
 INBOX = "What is new in the inbox?"
 NEWS = "Ticket ZX-4711 of the Zephyr account is overdue."

@@ -17,7 +17,7 @@ from tests.ext.lab.eval_suite import (
 from tests.fakes.extensions import needs
 
 __all__ = ["acc_ace", "inspect_ai", "inspect_runs"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
+pytestmark = [needs("lab"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 OBEDIENT = ("--temptation", "0", "--loss", "0")
 TEMPTED = ("--temptation", "1", "--loss", "0")

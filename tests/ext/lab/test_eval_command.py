@@ -24,7 +24,7 @@ from tests.ext.lab.eval_suite import (
 from tests.fakes.extensions import needs
 
 __all__ = ["acc_ace", "inspect_ai", "inspect_runs"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
+pytestmark = [needs("lab"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 PLAIN = ("--contender", "plain", "--attack", "none")
 COSTS = ("calls", "tokens in", "tokens out", "cached", "$", "seconds", "a reply, s")

@@ -19,7 +19,7 @@ from tests.ext.lab.eval_suite import LONG, RELEASE, RULE, SCENARIO, WRONG, write
 from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import call, text_content
 
-pytestmark = needs("lab", "embedded")
+pytestmark = needs("lab")
 
 INVOICE = call("send_mail", to="meyer@customer.example", subject="Invoice")
 QUOTING = """

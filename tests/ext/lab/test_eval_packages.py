@@ -18,7 +18,7 @@ from tests.fakes.scripted_llm import text_content
 
 __all__ = ["inspect_ai"]
 pytestmark = [
-    needs("lab", "embedded"),
+    needs("lab"),
     pytest.mark.usefixtures("inspect_ai"),
     # Of the packages.
     pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::UserWarning"),

@@ -20,7 +20,7 @@ from tests.fakes.loopback import HttpReply, Received
 
 __all__ = ["acc_ace", "inspect_ai", "inspect_runs"]
 
-pytestmark = [needs("lab", "embedded"), pytest.mark.usefixtures("inspect_runs"), STREAMS]
+pytestmark = [needs("lab"), pytest.mark.usefixtures("inspect_runs"), STREAMS]
 
 _MOST: Final = 40
 """Replies of a contender."""

@@ -12,7 +12,7 @@ from tests.ext.lab.eval_suite import SCENARIO, eval_args, inspect_ai, write_suit
 from tests.fakes.extensions import needs
 
 __all__ = ["acc_ace", "inspect_ai"]
-pytestmark = [needs("lab", "embedded"), pytest.mark.usefixtures("inspect_ai")]
+pytestmark = [needs("lab"), pytest.mark.usefixtures("inspect_ai")]
 
 PLAIN = ("--contender", "plain", "--attack", "none")
 

@@ -27,7 +27,7 @@ from tests.fakes.fake_gemini import fake_gemini, http_error, says
 from tests.fakes.loopback import HttpReply, Received
 
 __all__ = ["acc_ace", "inspect_ai", "inspect_runs"]
-pytestmark = [needs("lab", "embedded"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
+pytestmark = [needs("lab"), STREAMS, pytest.mark.usefixtures("inspect_runs")]
 
 MODEL = ("--model", "gemini-3.5-flash", "--contender", "plain", "--attack", "none")
 CALLS = 10

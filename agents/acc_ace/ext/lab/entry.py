@@ -9,7 +9,7 @@ _COMMANDS: Final = {"": ("acc_ace.ext.lab.commands", "acc_ace.ext.lab.dialogues.
 class LabEntry:
     """The hook `commands`."""
 
-    works_with = ("embedded",)
+    builds_on = ("embedded",)
 
     def commands(self, group: str) -> Sequence[str]:
         """`learn` and `eval`."""

@@ -1,4 +1,4 @@
-/** The demo: its promises, each green, red or pending, and the live session beside them. */
+/** The demo: its promises, each green, red or pending, and beside them the session, from its first turn. */
 
 import { html, useEffect } from "../lib/preact.js";
 import { useData } from "../lib/data.js";
@@ -48,7 +48,7 @@ export default function Demo({ route }) {
           `)}
         </ol>
       </aside>
-      <${Session} route=${{ ...route, parts }} />
+      ${data.played > 0 && html`<${Session} route=${{ ...route, parts }} />`}
     </div>
   `;
 }

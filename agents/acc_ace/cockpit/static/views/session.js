@@ -84,13 +84,16 @@ export default function Session({ route }) {
   `;
 }
 
-/** Read everything again when the server says that the session went on. */
+/** Read everything again when the server says that the session went on, and once when it begins to say so. */
 function useReloads(session, reload) {
   const timer = useRef(0);
-  return useStream(session && "sse/timeline", { session }, () => {
+  const state = useStream(session && "sse/timeline", { session }, () => {
     clearTimeout(timer.current);
     timer.current = setTimeout(reload, SOON_MS);
   });
+  // A turn that ended between the first read and the stream is told by neither.
+  useEffect(() => { if (state === "live") reload(); }, [state]);
+  return state;
 }
 
 /** Back to the list when a session that was there is there no longer. */
