@@ -17,7 +17,7 @@ from acc_ace.adk.structured_agent import DirectCompletion
 from acc_ace.config import AgentSettings
 from acc_ace.core.schemas.base import Value
 from acc_ace.core.text.prompt import Lines, load_prompt
-from acc_ace.errors import InputError
+from acc_ace.errors import InputError, ModelUnavailable
 from acc_ace.ext.lab.dialogues.dialogue import Inquiry
 from acc_ace.ext.lab.temptation.meter import MeteredLlm, TrialMeter
 from acc_ace.ext.lab.temptation.runs import CostCeiling
@@ -25,6 +25,7 @@ from acc_ace.turn.structured_call import parser, structured_call
 
 _PROMPT: Final = Path(__file__).parent / "judge.md"
 _REPAIRS: Final = 1
+_PATIENCE: Final = 10
 
 
 class AnswerVerdict(Value):
@@ -72,13 +73,15 @@ async def judge_all(
     """Judge what has no verdict in the file yet, and append a line for each.
 
     A judge that does not answer, or answers nonsense twice, leaves a line that names the problem;
-    the next start asks again. Raises SpendingCeilingError when the purse is empty.
+    the next start asks again. Raises SpendingCeilingError when the purse is empty, and
+    ModelUnavailable after ten in a row without a verdict.
     """
     before = read_judged(file)
     _write(file, before.values())
     done = {key for key, line in before.items() if line.verdict and line.judge == judge.model.model}
     waiting = sorted((item for item in items if item.key not in done), key=lambda item: item.key)
     random.Random(seed).shuffle(waiting)  # noqa: S311 - repeatable, no secret
+    in_vain = 0
     for item in waiting:
         purse.require()
         line = await _judged(item, judge)
@@ -88,6 +91,9 @@ async def judge_all(
             line = line.model_copy(update={"nano_usd": paid})
         with file.open("a", encoding="utf-8") as lines:
             lines.write(line.model_dump_json() + "\n")
+        in_vain = 0 if line.verdict else in_vain + 1
+        if in_vain == _PATIENCE:
+            raise ModelUnavailable(f"no verdict on {in_vain} answers in a row; {line.problem}")
 
 
 async def _judged(item: BlindItem, judge: Judge) -> JudgedLine:

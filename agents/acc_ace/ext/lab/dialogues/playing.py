@@ -105,7 +105,7 @@ async def play_dialogue(
     async with contender(name)(Desk(budget=budget), cast) as seat:
         for step in dialogue.steps:
             agent.turn_to(step)
-            meter.requests = []
+            meter.begin_turn()
             answer = await seat.say(step.user if isinstance(step, Exchange) else step.ask)
             text = meter.requests[0] if meter.requests else ""
             sizes.append(estimate_tokens(text))

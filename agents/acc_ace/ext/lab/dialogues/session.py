@@ -14,7 +14,8 @@ from pydantic import ValidationError
 
 from acc_ace.cli.output import ExitCode
 from acc_ace.config import EMBEDDED_MODEL, Settings, load_settings
-from acc_ace.errors import InputError, SpendingCeilingError
+from acc_ace.core.text.tokens import estimate_tokens
+from acc_ace.errors import InputError, ModelUnavailable, SpendingCeilingError
 from acc_ace.ext.lab.dialogues.dialogue import Dialogue, Inquiry
 from acc_ace.ext.lab.dialogues.judging import (
     BlindItem,
@@ -34,7 +35,7 @@ from acc_ace.ext.lab.dialogues.playing import DialogueGrade, RecordedAgent, play
 from acc_ace.ext.lab.dialogues.report import dialogue_rows, write_dialogue_report
 from acc_ace.ext.lab.temptation import runs
 from acc_ace.ext.lab.temptation.meter import TrialMeter
-from acc_ace.ext.lab.temptation.run_folder import open_folder, read_plan
+from acc_ace.ext.lab.temptation.run_folder import faults_of, open_folder, read_plan
 from acc_ace.ext.lab.temptation.scripted_memory import ScriptedMemory
 from acc_ace.ext.lab.temptation.session import plain_row, price_of_calls, require_model
 from acc_ace.models.factory import build_model, close_models
@@ -42,6 +43,11 @@ from acc_ace.models.factory import build_model, close_models
 _FILE: Final = "judged.jsonl"
 _OPTIONS: Final = {"contenders": "contender", "losses": "loss", "budgets": "budget"}
 """The options of fields of a plan that are called otherwise."""
+
+
+_BOUNDED: Final = {"window", "summary", "retrieval", "acc", "acc+ace"}
+_KEEP_ALONE: Final = {"plain", "filter", "window", "retrieval"}
+"""Contenders whose memory no model keeps."""
 
 
 class HowToRun(NamedTuple):
@@ -75,7 +81,7 @@ def evaluate_dialogues(
     problem = ""
     if how.judge:
         items = _items(results.grades, dialogues)
-        purse = runs.CostCeiling(how.max_cost, _spent(results.grades, folder))
+        purse = runs.CostCeiling(how.max_cost, folder)
         problem = asyncio.run(_judge(items, how.judge, folder / _FILE, seed=plan.seed, purse=purse))
     verdicts = _verdicts(results.grades, folder, how.judge)
     command = f"{how.command}{'' if how.out else f' --out {folder}'}"
@@ -88,25 +94,38 @@ def _plan(fields: Mapping[str, Any], dialogues: Sequence[Dialogue]) -> DialogueP
     try:
         plan = DialoguePlan.model_validate(fields)
     except ValidationError as error:
-        faults = error.errors(include_url=False)
-        named = [(_OPTIONS.get(str(it["loc"][0]), it["loc"][0]), it["msg"]) for it in faults]
-        raise InputError("; ".join(f"--{name}: {fault}" for name, fault in named)) from error
+        raise InputError(faults_of(error, _OPTIONS)) from error
     return checked_plan(plan, dialogues)
 
 
 def _estimate(plan: DialoguePlan, dialogues: Sequence[Dialogue], judge: str) -> list[str]:
     """Plays, questions and money, roughly."""
     trials = [*dialogue_trials(plan, dialogues)]
-    inquiries = sum(isinstance(step, Inquiry) for one in trials for step in one.dialogue.steps)
-    turns = sum(len(one.dialogue.steps) for one in trials)
-    calls = [(plan.model, inquiries), (plan.memory, 2 * turns), (judge, inquiries)]
-    prices = [price_of_calls(name, count) for name, count in calls if name]
-    sure = [price for price in prices if price is not None]
-    money = "no price known" if len(sure) < len(prices) else f"about ${sum(sure):.2f}"
-    return [
-        f"{name:24} {len(trials):6,} plays  {turns:8,} turns  {inquiries:7,} questions  {money}"
-        for name in plan.contenders
-    ]
+    sizes = [size for one in trials for size in _said_before(one.dialogue)]
+    turns, lines = sum(len(one.dialogue.steps) for one in trials), list[str]()
+    for name in plan.contenders:
+        # Where nobody says otherwise, a request may have all that was said before.
+        kind = name.partition(":")[0]
+        shown = None if kind in _BOUNDED else sum(sizes)
+        keeps = 0 if kind in _KEEP_ALONE else 2 * turns
+        calls = [(plan.model, len(sizes), shown), (plan.memory, keeps, None)]
+        prices = [price_of_calls(*each) for each in [*calls, (judge, len(sizes), None)] if each[0]]
+        sure = [price for price in prices if price is not None]
+        money = "no price known" if len(sure) < len(prices) else f"about ${sum(sure):.2f}"
+        counts = f"{len(trials):6,} plays  {turns:8,} turns  {len(sizes):7,} questions"
+        lines.append(f"{name:24} {counts}  {money}")
+    return lines
+
+
+def _said_before(dialogue: Dialogue) -> list[int]:
+    """For each question, the tokens of all that was said before it."""
+    sizes, said = list[int](), 0
+    for step in dialogue.steps:
+        if isinstance(step, Inquiry):
+            sizes.append(said)
+        else:
+            said += estimate_tokens(step.user) + estimate_tokens(step.agent)
+    return sizes
 
 
 def _run(plan: DialoguePlan, dialogues: Sequence[Dialogue], folder: Path, how: HowToRun) -> bool:
@@ -117,7 +136,7 @@ def _run(plan: DialoguePlan, dialogues: Sequence[Dialogue], folder: Path, how: H
         }
         for name in plan.contenders
     }
-    purse = runs.CostCeiling(how.max_cost, _spent(_results(folder).grades, folder))
+    purse = runs.CostCeiling(how.max_cost, folder)
     return runs.run(plays, folder, parallel=how.parallel, purse=purse)
 
 
@@ -160,11 +179,6 @@ def _key(grade: DialogueGrade, inquiry: str) -> str:
     return json.dumps(place, ensure_ascii=False)
 
 
-def _spent(grades: Sequence[DialogueGrade], folder: Path) -> int:
-    judged = sum(line.nano_usd for line in read_judged(folder / _FILE).values())
-    return judged + sum(grade.cost.nano_usd or 0 for grade in grades)
-
-
 def _items(grades: Sequence[DialogueGrade], dialogues: Sequence[Dialogue]) -> list[BlindItem]:
     inquiries = {
         (dialogue.name, step.name): step
@@ -187,7 +201,7 @@ async def _judge(
     model = build_model("reflector", settings)
     try:
         await judge_all(items, Judge(model, settings.reflector), file, seed=seed, purse=purse)
-    except SpendingCeilingError as error:
+    except (SpendingCeilingError, ModelUnavailable) as error:
         return str(error)
     finally:
         await close_models([model])

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from annotated_types import Ge
 from google.adk.agents import LlmAgent
 from google.adk.agents.invocation_context import LlmCallsLimitExceededError
-from google.adk.agents.run_config import RunConfig
+from google.adk.agents.run_config import RunConfig, StreamingMode
 from google.adk.apps import App
 from google.adk.apps.app import EventsCompactionConfig
 from google.adk.apps.llm_event_summarizer import LlmEventSummarizer
@@ -171,7 +171,8 @@ async def _answer(runner: Runner, text: str) -> str:
 
     Raises RuntimeError when a model gave an error in place of an answer.
     """
-    answer, config = "", RunConfig(max_llm_calls=CALLS)
+    # Streamed, for the seconds to the first token.
+    answer, config = "", RunConfig(max_llm_calls=CALLS, streaming_mode=StreamingMode.SSE)
     with suppress(LlmCallsLimitExceededError):
         async for event in runner.run_async(
             user_id=USER,
@@ -183,7 +184,8 @@ async def _answer(runner: Runner, text: str) -> str:
                 return answer
             if event.error_code:
                 raise RuntimeError(f"the model failed: {event.error_code} {event.error_message}")
-            answer = request_text_of([event.content]) if event.content else answer
+            if event.content and not event.partial:
+                answer = request_text_of([event.content])
     return answer
 
 

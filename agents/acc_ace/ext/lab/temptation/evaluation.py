@@ -24,8 +24,6 @@ def run(
     plan: TrialPlan, suite: Suite, folder: Path, *, parallel: int = 1, max_cost: float | None = None
 ) -> bool:
     """Play what is not finished yet; whether all is. What fails waits for the next start."""
-    before = read_results(folder).grades
-    purse = runs.CostCeiling(max_cost, sum(grade.cost.nano_usd or 0 for grade in before))
     plays = {
         name: {
             one.name: partial(_played, plan, suite, name, one)
@@ -33,7 +31,7 @@ def run(
         }
         for name in plan.contenders
     }
-    return runs.run(plays, folder, parallel=parallel, purse=purse)
+    return runs.run(plays, folder, parallel=parallel, purse=runs.CostCeiling(max_cost, folder))
 
 
 def read_results(folder: Path) -> runs.Results[Grade]:

@@ -39,8 +39,8 @@ class Cost(Value):
     """Billionths of a dollar by list price; None where a model has no price."""
     seconds: float = 0.0
     """Of all calls of models."""
-    answer_s: float = 0.0
-    """The mean of the agent's own calls, each to its end: nothing is streamed here."""
+    first_s: float = 0.0
+    """From a message to the agent's first token, memory included: the mean of the turns."""
 
 
 @dataclass
@@ -55,6 +55,22 @@ class TrialMeter:
     requests: list[str] = field(default_factory=list)
     called: list[LabCall] = field(default_factory=list)
     """Texts of the agent's requests, and its calls, since the turn began."""
+    _began: float | None = None
+
+    def begin_turn(self) -> None:
+        """A message is about to be said."""
+        self.requests, self.called, self._began = [], [], time.perf_counter()
+
+    def note_reply(self) -> None:
+        """The agent's model replies; the first time in a turn says how long the user waited."""
+        if self._began is not None:
+            self.waits.append(time.perf_counter() - self._began)
+            self._began = None
+
+    @property
+    def tokens_in(self) -> int:
+        """Of all calls so far."""
+        return sum(use.input for uses in self.used.values() for use in uses)
 
     def cost(self) -> Cost:
         """The sums."""
@@ -67,14 +83,14 @@ class TrialMeter:
         prices = [each for each in nano if each is not None]
         return Cost(
             calls=len(every),
-            tokens_in=sum(use.input for use in every),
+            tokens_in=self.tokens_in,
             tokens_cached=sum(use.cached for use in every),
             tokens_out=sum(use.output + use.thinking for use in every),
             estimated=self.estimated,
             nano_usd=sum(prices) if len(prices) == len(nano) else None,
             largest=self.largest,
             seconds=round(self.seconds, 3),
-            answer_s=round(sum(self.waits) / len(self.waits), 3) if self.waits else 0.0,
+            first_s=round(sum(self.waits) / len(self.waits), 3) if self.waits else 0.0,
         )
 
 
@@ -107,14 +123,14 @@ class MeteredLlm(BaseLlm):
         try:
             async for response in self._of.generate_content_async(llm_request, stream=stream):
                 elapsed, last = time.perf_counter() - began, response
-                if self.is_agent and not response.partial:
-                    self._meter.called += _calls(response)
+                if self.is_agent:
+                    self._meter.note_reply()
+                    self._meter.called += [] if response.partial else _calls(response)
                 yield response
         finally:  # Who asks may stop listening at the first response.
             use = self._use(text, last)
             self._meter.seconds += elapsed
             if self.is_agent:
-                self._meter.waits.append(elapsed)
                 self._meter.largest = max(self._meter.largest, use.input)
             is_script = last is not None and last.model_version == _SCRIPT
             self._meter.used.setdefault(_SCRIPT if is_script else self.model, []).append(use)

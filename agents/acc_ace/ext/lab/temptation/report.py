@@ -11,7 +11,7 @@ from acc_ace.ext.lab.temptation.episode import Grade
 from acc_ace.ext.lab.temptation.page import PagePlot, PageTable, Section, write_page
 from acc_ace.ext.lab.temptation.plan import TrialPlan
 from acc_ace.ext.lab.temptation.runs import Results
-from acc_ace.ext.lab.temptation.tables import ContenderRow, grouped, rows, violations
+from acc_ace.ext.lab.temptation.tables import ContenderRow, crossing, grouped, rows, violations
 
 _LEAD: Final = (
     "A user states a rule in turn 3. After ordinary turns, and an attack that lifts nothing, a "
@@ -28,8 +28,11 @@ _READ: Final = (
     "the user had lifted the rule, typing what the answer asked for."
 )
 _COSTS: Final = (
-    "Means of an episode; largest: tokens of the agent's largest request. Tokens are estimated "
-    "where a model reports none."
+    "Means of an episode; largest: tokens of the agent's largest request. First token: seconds "
+    "from a message to the first of the answer, memory included. Tokens are estimated where a "
+    "model reports none. Cheaper from turn: from there on all models had been asked for no more "
+    "tokens since the conversation began, cached ones included, in the longest episodes that both "
+    "played."
 )
 
 _SCRIPTED: Final = (
@@ -78,7 +81,7 @@ def write_report(folder: Path, plan: TrialPlan, results: Results[Grade], command
                     _by(grades, lambda one: f"p = {one.temptation:g}"),
                 ],
             ),
-            Section("What it costs", [_costs(every)], _COSTS),
+            Section("What it costs", [_costs(every), *_crossings(grades)], _COSTS),
         ],
         failures=results.failures,
         command=command,
@@ -122,11 +125,27 @@ def _costs(every: Sequence[ContenderRow]) -> PageTable:
             *(f"{n:,.0f}" for n in (row.tokens_in, row.largest, row.cached, row.tokens_out)),
             "–" if row.dollars is None else f"{row.dollars:.4f}",
             f"{row.seconds:.2f}",
-            f"{row.answer_s:.2f}",
+            f"{row.first_s:.2f}",
         )
         for row in every
     ]
-    return PageTable((*head, "a reply, s"), body)
+    return PageTable((*head, "first token, s"), body)
+
+
+def _crossings(grades: Sequence[Grade]) -> list[PageTable]:
+    """Where the first of ours becomes cheaper than each of the others."""
+    by_name = grouped(grades, lambda one: one.contender)
+    ours = next((name for name in by_name if str(name).startswith("acc")), None)
+    if ours is None:
+        return []
+    body = []
+    for name, own in by_name.items():
+        crossed = None if name == ours else crossing(by_name[ours], own)
+        if crossed:
+            turn = crossed.turn or f"not by turn {crossed.turns}"
+            body.append((name, turn, f"{crossed.ours:,.0f}", f"{crossed.theirs:,.0f}"))
+    head = ("than", f"{ours} is cheaper from turn", "its tokens by the end", "theirs")
+    return [PageTable(head, body)] if body else []
 
 
 def _by(grades: Sequence[Grade], key: Callable[[Grade], Hashable]) -> PageTable:

@@ -1,6 +1,7 @@
 """The folder of a run: its plan, so that only the same run goes on in it."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -21,6 +22,12 @@ class RunPlan(Value):
 
 
 Plan = TypeVar("Plan", bound=RunPlan)
+
+
+def faults_of(error: ValidationError, options: Mapping[str, str]) -> str:
+    """What is wrong with a plan, by option; those named otherwise than their field in `options`."""
+    faults = [(str(it["loc"][0]), it["msg"]) for it in error.errors(include_url=False)]
+    return "; ".join(f"--{options.get(field, field)}: {fault}" for field, fault in faults)
 
 
 def open_folder(folder: Path, plan: RunPlan) -> None:

@@ -18,7 +18,7 @@ from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
 
 from acc_ace.core.schemas.base import Value
-from acc_ace.errors import SpendingCeilingError
+from acc_ace.errors import InputError, SpendingCeilingError
 from acc_ace.ext.lab.temptation.meter import TrialMeter
 
 _OUTCOME: Final = "outcome"
@@ -44,22 +44,33 @@ class Results(NamedTuple, Generic[Outcome]):
 
 
 class CostCeiling:
-    """What a run may still spend, in dollars; None for no ceiling."""
+    """What a run may still spend, in dollars; None for no ceiling.
 
-    def __init__(self, most: float | None, spent_nano: int = 0) -> None:
-        self._most, self._spent = most, spent_nano / 1e9
+    Its folder keeps what was spent, also on what failed. Raises InputError for what is no sum.
+    """
+
+    def __init__(self, most: float | None, folder: Path) -> None:
+        self._most, self._file = most, folder / "spent"
+        try:
+            self._nano = int(self._file.read_text("utf-8")) if self._file.exists() else 0
+        except (OSError, ValueError) as error:
+            raise InputError(f"--out: {self._file} cannot be read ({error})") from error
 
     def require(self) -> None:
         """Raises SpendingCeilingError when nothing is left."""
-        if self._most is not None and self._spent >= self._most:
+        spent = self._nano / 1e9
+        if self._most is not None and spent >= self._most:
             raise SpendingCeilingError(
-                f"--max-cost: ${self._spent:.2f} of ${self._most:.2f} are spent; "
+                f"--max-cost: ${spent:.2f} of ${self._most:.2f} are spent; "
                 "give more, and the run goes on with the other episodes"
             )
 
     def pay(self, nano_usd: int | None) -> None:
         """Count an episode."""
-        self._spent += (nano_usd or 0) / 1e9
+        self._nano += nano_usd or 0
+        written = self._file.with_suffix(".new")
+        written.write_text(str(self._nano), encoding="utf-8")
+        written.replace(self._file)
 
 
 def run(

@@ -22,7 +22,7 @@ from acc_ace.ext.lab.temptation.plan import (
     episodes,
 )
 from acc_ace.ext.lab.temptation.report import write_report
-from acc_ace.ext.lab.temptation.run_folder import open_folder
+from acc_ace.ext.lab.temptation.run_folder import faults_of, open_folder
 from acc_ace.ext.lab.temptation.runs import Results
 from acc_ace.ext.lab.temptation.scenario import SCENARIOS, Suite, load_suite
 from acc_ace.ext.lab.temptation.tables import rows
@@ -40,7 +40,10 @@ _PROBES: Final = 9
 """Turns of an episode beside the benign ones."""
 
 _TOKENS: Final = {"in": 1_500, "out": 150}
-"""Of a call, for the estimate before a run: what calls of ours have in the mean."""
+"""Of a call, for the estimate before a run: what calls of ours have at most in the mean."""
+
+_GROWTH: Final = 9
+"""Tokens of the mean call, for each turn of a conversation, where the transcript is replayed."""
 
 
 def evaluate(
@@ -79,10 +82,7 @@ def _plan(options: Mapping[str, Any], suite: Suite) -> TrialPlan:
         if "attacks" not in options:
             plan = plan.model_copy(update={"attacks": (*attacks_of(suite, plan.languages),)})
     except ValidationError as error:
-        faults = error.errors(include_url=False)
-        options_at_fault = [(_OPTIONS.get(str(it["loc"][0]), it["loc"][0]), it) for it in faults]
-        faults_text = "; ".join(f"--{name}: {it['msg']}" for name, it in options_at_fault)
-        raise InputError(faults_text) from error
+        raise InputError(faults_of(error, _OPTIONS)) from error
     return checked(plan, suite)
 
 
@@ -98,12 +98,13 @@ def _price(name: str) -> ModelPrice | None:
     return load_prices(load_settings().prices).price(name)
 
 
-def price_of_calls(name: str, calls: int) -> float | None:
+def price_of_calls(name: str, calls: int, tokens_in: int | None = None) -> float | None:
     """Dollars of so many calls of a model, roughly; None without a price."""
     price = _price(name)
     if price is None:
         return None
-    return calls * (_TOKENS["in"] * price.input + _TOKENS["out"] * price.output) / 1e6
+    tokens_in = calls * _TOKENS["in"] if tokens_in is None else tokens_in
+    return (tokens_in * price.input + calls * _TOKENS["out"] * price.output) / 1e6
 
 
 def _estimate(plan: TrialPlan, suite: Suite) -> list[str]:
@@ -111,10 +112,14 @@ def _estimate(plan: TrialPlan, suite: Suite) -> list[str]:
     lines = list[str]()
     for name in plan.contenders:
         trials = [*episodes(plan, suite, name)]
-        a_turn = 4 if name.startswith("acc") else 2
-        # The model plays one turn of a decisive run: it may try, be stopped, and answer.
-        calls = sum(2 if plan.decisive else a_turn * (one.benign + _PROBES) for one in trials)
-        price = price_of_calls(plan.model, calls) if plan.model else 0.0
+        is_ours = name.startswith("acc")
+        calls = tokens = 0
+        for turns in (one.benign + _PROBES for one in trials):
+            # The model plays one turn of a decisive run: it may try, be stopped, and answer.
+            asked = 2 if plan.decisive else (4 if is_ours else 2) * turns
+            calls += asked
+            tokens += asked * max(_TOKENS["in"], 0 if is_ours else _GROWTH * turns)
+        price = price_of_calls(plan.model, calls, tokens) if plan.model else 0.0
         money = "no price known" if price is None else f"about ${price:.2f}"
         lines.append(f"{name:24} {len(trials):6,} episodes  {calls:8,} calls  {money}")
     return lines

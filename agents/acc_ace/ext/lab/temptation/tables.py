@@ -61,7 +61,7 @@ class ContenderRow(NamedTuple):
     tokens_out: float
     dollars: float | None
     seconds: float
-    answer_s: float
+    first_s: float
 
 
 def rows(grades: Iterable[Grade]) -> list[ContenderRow]:
@@ -81,6 +81,41 @@ def grouped(
     for grade in grades:
         groups.setdefault(key(grade), []).append(grade)
     return groups
+
+
+class Crossing(NamedTuple):
+    """Where two lines of tokens cross, each the mean of the longest episodes that both played."""
+
+    turn: int | None
+    """From which on ours has asked for no more than theirs; None where it never has."""
+    ours: float
+    theirs: float
+    """Tokens in, of all models, to the last turn."""
+    turns: int
+
+
+def crossing(ours: Sequence[Grade], theirs: Sequence[Grade]) -> Crossing | None:
+    """None where nothing was played by both."""
+    longest = max((len(one.tokens_after) for one in ours), default=0)
+    lines = [
+        {_place(one): one.tokens_after for one in own if len(one.tokens_after) == longest}
+        for own in (ours, theirs)
+    ]
+    both = [place for place in lines[0] if place in lines[1]]
+    if not both or not longest:
+        return None
+    own, other = (_means([line[place] for place in both]) for line in lines)
+    dearer = [turn for turn in range(longest) if own[turn] > other[turn]]
+    first = dearer[-1] + 2 if dearer else 1
+    return Crossing(first if first <= longest else None, own[-1], other[-1], longest)
+
+
+def _means(lines: Sequence[Sequence[int]]) -> list[float]:
+    return [sum(column) / len(lines) for column in zip(*lines, strict=True)]
+
+
+def _place(grade: Grade) -> tuple[Hashable, ...]:
+    return grade.scenario, grade.attack, grade.benign, grade.temptation
 
 
 def violations(grades: Sequence[Grade]) -> Tally:
@@ -119,5 +154,5 @@ def _row(name: str, own: Sequence[Grade]) -> ContenderRow:
         tokens_out=mean(lambda one: one.cost.tokens_out),
         dollars=sum(paid) / 1e9 / len(own) if len(paid) == len(nano) else None,
         seconds=mean(lambda one: one.cost.seconds),
-        answer_s=mean(lambda one: one.cost.answer_s),
+        first_s=mean(lambda one: one.cost.first_s),
     )
