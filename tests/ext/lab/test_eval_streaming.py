@@ -76,6 +76,9 @@ class Streaming(Speaker):
     rest_s: float = 0.0
     _clock: Clock = PrivateAttr(default_factory=Clock)
 
+    def __init__(self, says: Says) -> None:
+        super().__init__(says)
+
     def timed(self, clock: Clock, first_s: float, rest_s: float = 0.0) -> "Streaming":
         """Takes so long to the first piece, and then to the end."""
         self._clock, self.first_s, self.rest_s = clock, first_s, rest_s
