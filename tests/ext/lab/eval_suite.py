@@ -2,6 +2,7 @@
 
 import gc
 import json
+import re
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -141,3 +142,11 @@ def hits(run: dict[str, Any], contender: str, what: str = "violations") -> tuple
     """How many of how many."""
     tally = of(run, contender)[what]
     return tally["hits"], tally["of"]
+
+
+def crossings(page: str) -> dict[str, list[str]]:
+    """By contender, from which turn on ours is cheaper and the tokens of both by the end."""
+    costs = page.partition("<h2>What it costs</h2>")[2].partition("<h2>")[0]
+    table = costs.partition("is cheaper from turn")[2].partition("</table>")[0]
+    lines = [re.findall(r"<td>(.*?)</td>", line) for line in re.findall(r"<tr>(.*?)</tr>", table)]
+    return {name: cells for name, *cells in lines}

@@ -13,6 +13,7 @@ from tests.e2e.processes import ROOT, environment
 from tests.e2e.test_cli import CommandLine, acc_ace
 from tests.ext.lab.eval_suite import (
     STREAMS,
+    crossings,
     eval_args,
     hits,
     inspect_ai,
@@ -188,3 +189,21 @@ def test_without_the_extra_it_says_what_to_install(tmp_path: Path) -> None:
     assert len(ended.stderr.splitlines()) == 1
     assert ended.stdout == ""
     assert not (tmp_path / "out").exists()
+
+
+def test_the_page_says_from_which_turn_on_ours_is_cheaper_than_each_other_contender(
+    acc_ace: CommandLine, suite: Path, out: Path
+) -> None:
+    contenders = ("--contender", "plain", "--contender", "acc", "--contender", "window")
+    run = played(acc_ace, suite, out, *contenders, "--attack", "none", "--turns", "12")
+    page = (out / "report.html").read_text(encoding="utf-8")
+    assert "acc is cheaper from turn" in page
+    crossed = crossings(page)
+    assert list(crossed) == ["plain", "window"]
+    for name, (turn, ours, theirs) in crossed.items():
+        assert turn == "not by turn 20" or 1 <= int(turn) <= 20
+        # Of a single episode, all that was asked.
+        assert ours == f"{of(run, 'acc')['tokens_in']:,.0f}"
+        assert theirs == f"{of(run, name)['tokens_in']:,.0f}"
+        is_cheaper = of(run, "acc")["tokens_in"] <= of(run, name)["tokens_in"]
+        assert is_cheaper == turn.isdigit()
