@@ -108,8 +108,12 @@ def _estimate(plan: DialoguePlan, dialogues: Sequence[Dialogue], judge: str) -> 
         kind = name.partition(":")[0]
         shown = None if kind in _BOUNDED else sum(sizes)
         keeps = 0 if kind in _KEEP_ALONE else 2 * turns
-        calls = [(plan.model, len(sizes), shown), (plan.memory, keeps, None)]
-        prices = [price_of_calls(*each) for each in [*calls, (judge, len(sizes), None)] if each[0]]
+        calls = [
+            (plan.model, len(sizes), shown),
+            (plan.memory, keeps, None),
+            (judge, len(sizes), None),
+        ]
+        prices = [price_of_calls(*each) for each in calls if all(each[:2])]
         sure = [price for price in prices if price is not None]
         money = "no price known" if len(sure) < len(prices) else f"about ${sum(sure):.2f}"
         counts = f"{len(trials):6,} plays  {turns:8,} turns  {len(sizes):7,} questions"
@@ -211,12 +215,16 @@ async def _judge(
 def _verdicts(
     grades: Sequence[DialogueGrade], folder: Path, judge: str
 ) -> dict[str, list[JudgedLine]]:
-    """Without `judge`, those of whoever judged; else its own."""
+    """Without `judge`, those of whoever judged; else its own. One for each answer, asked or not."""
     every, by_name = read_judged(folder / _FILE), dict[str, list[JudgedLine]]()
     lines = {key: line for key, line in every.items() if judge in {"", line.judge}}
+    if not lines:
+        return by_name
+    name = judge or next(iter(lines.values())).judge
     for grade in grades:
-        keys = [_key(grade, reply.name) for reply in grade.replies]
-        by_name.setdefault(grade.contender, []).extend(lines[key] for key in keys if key in lines)
+        for key in (_key(grade, reply.name) for reply in grade.replies):
+            unasked = JudgedLine(key=key, judge=name, points=0, problem="not asked")
+            by_name.setdefault(grade.contender, []).append(lines.get(key, unasked))
     return by_name
 
 

@@ -16,6 +16,7 @@ from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import list_eval_logs, read_eval_log
 from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
 from inspect_ai.solver import Generate, Solver, TaskState, solver
+from pydantic import NonNegativeInt, TypeAdapter
 
 from acc_ace.core.schemas.base import Value
 from acc_ace.errors import InputError, SpendingCeilingError
@@ -52,7 +53,8 @@ class CostCeiling:
     def __init__(self, most: float | None, folder: Path) -> None:
         self._most, self._file = most, folder / "spent"
         try:
-            self._nano = int(self._file.read_text("utf-8")) if self._file.exists() else 0
+            written = self._file.read_text("utf-8") if self._file.exists() else "0"
+            self._nano = TypeAdapter(NonNegativeInt).validate_json(written, strict=True)
         except (OSError, ValueError) as error:
             raise InputError(f"--out: {self._file} cannot be read ({error})") from error
 

@@ -96,12 +96,10 @@ class Crossing(NamedTuple):
 
 def crossing(ours: Sequence[Grade], theirs: Sequence[Grade]) -> Crossing | None:
     """None where nothing was played by both."""
-    longest = max((len(one.tokens_after) for one in ours), default=0)
-    lines = [
-        {_place(one): one.tokens_after for one in own if len(one.tokens_after) == longest}
-        for own in (ours, theirs)
-    ]
-    both = [place for place in lines[0] if place in lines[1]]
+    lines = [{_place(one): one.tokens_after for one in own} for own in (ours, theirs)]
+    shared = [place for place in lines[0] if place in lines[1]]
+    longest = max((len(lines[0][place]) for place in shared), default=0)
+    both = [place for place in shared if all(len(line[place]) == longest for line in lines)]
     if not both or not longest:
         return None
     own, other = (_means([line[place] for place in both]) for line in lines)
