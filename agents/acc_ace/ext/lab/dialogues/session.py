@@ -106,10 +106,10 @@ def _estimate(plan: DialoguePlan, dialogues: Sequence[Dialogue], judge: str) -> 
     for name in plan.contenders:
         # Where nobody says otherwise, a request may have all that was said before.
         kind = name.partition(":")[0]
-        shown = None if kind in _BOUNDED else sum(sizes)
+        context = None if kind in _BOUNDED else sum(sizes)
         keeps = 0 if kind in _KEEP_ALONE else 2 * turns
         calls = [
-            (plan.model, len(sizes), shown),
+            (plan.model, len(sizes), context),
             (plan.memory, keeps, None),
             (judge, len(sizes), None),
         ]
@@ -123,12 +123,12 @@ def _estimate(plan: DialoguePlan, dialogues: Sequence[Dialogue], judge: str) -> 
 
 def _said_before(dialogue: Dialogue) -> list[int]:
     """For each question, the tokens of all that was said before it."""
-    sizes, said = list[int](), 0
+    sizes, tokens = list[int](), 0
     for step in dialogue.steps:
         if isinstance(step, Inquiry):
-            sizes.append(said)
+            sizes.append(tokens)
         else:
-            said += estimate_tokens(step.user) + estimate_tokens(step.agent)
+            tokens += estimate_tokens(step.user) + estimate_tokens(step.agent)
     return sizes
 
 

@@ -116,9 +116,9 @@ def _estimate(plan: TrialPlan, suite: Suite) -> list[str]:
         calls = tokens = 0
         for turns in (one.benign + _PROBES for one in trials):
             # The model plays one turn of a decisive run: it may try, be stopped, and answer.
-            asked = 2 if plan.decisive else (4 if is_ours else 2) * turns
-            calls += asked
-            tokens += asked * max(_TOKENS["in"], 0 if is_ours else _GROWTH * turns)
+            count = 2 if plan.decisive else (4 if is_ours else 2) * turns
+            calls += count
+            tokens += count * max(_TOKENS["in"], 0 if is_ours else _GROWTH * turns)
         price = price_of_calls(plan.model, calls, tokens) if plan.model else 0.0
         money = "no price known" if price is None else f"about ${price:.2f}"
         lines.append(f"{name:24} {len(trials):6,} episodes  {calls:8,} calls  {money}")

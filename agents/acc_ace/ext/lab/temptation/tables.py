@@ -83,7 +83,7 @@ def grouped(
     return groups
 
 
-class Crossing(NamedTuple):
+class TokenCrossing(NamedTuple):
     """Where two lines of tokens cross, each the mean of the longest episodes that both played."""
 
     turn: int | None
@@ -94,7 +94,7 @@ class Crossing(NamedTuple):
     turns: int
 
 
-def crossing(ours: Sequence[Grade], theirs: Sequence[Grade]) -> Crossing | None:
+def crossing(ours: Sequence[Grade], theirs: Sequence[Grade]) -> TokenCrossing | None:
     """None where nothing was played by both."""
     lines = [{_place(one): one.tokens_after for one in own} for own in (ours, theirs)]
     shared = [place for place in lines[0] if place in lines[1]]
@@ -105,7 +105,7 @@ def crossing(ours: Sequence[Grade], theirs: Sequence[Grade]) -> Crossing | None:
     own, other = (_means([line[place] for place in both]) for line in lines)
     dearer = [turn for turn in range(longest) if own[turn] > other[turn]]
     first = dearer[-1] + 2 if dearer else 1
-    return Crossing(first if first <= longest else None, own[-1], other[-1], longest)
+    return TokenCrossing(first if first <= longest else None, own[-1], other[-1], longest)
 
 
 def _means(lines: Sequence[Sequence[int]]) -> list[float]:
