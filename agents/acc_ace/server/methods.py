@@ -5,10 +5,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from starlette.datastructures import MutableHeaders
-from starlette.routing import BaseRoute, Match
+from starlette.routing import BaseRoute, Match, Mount
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _NOT_ALLOWED: Final = 405
+_METHODS: Final = ("DELETE", "GET", "PATCH", "POST", "PUT")
 
 
 class Methods:
@@ -25,8 +26,9 @@ class Methods:
             return
 
         async def send_allowing(message: Message) -> None:
-            if message["type"] == "http.response.start" and message["status"] == _NOT_ALLOWED:
-                MutableHeaders(scope=message)["Allow"] = ", ".join(self._allowed(scope))
+            is_refusal = message.get("status") == _NOT_ALLOWED
+            if is_refusal and (allowed := self._allowed(scope)):
+                MutableHeaders(scope=message)["Allow"] = ", ".join(allowed)
             await send(message)
 
         if scope["method"] == "HEAD":
@@ -55,6 +57,11 @@ class Methods:
         await self._app({**scope, "method": "GET"}, receive_none, send_head)
 
     def _allowed(self, scope: Scope) -> list[str]:
-        matching = [route for route in self._routes if route.matches(scope)[0] is not Match.NONE]
-        methods = {name for each in matching for name in getattr(each, "methods", None) or ()}
+        """Those that a route takes; none below a mount, which knows its own."""
+        routes = [route for route in self._routes if not isinstance(route, Mount)]
+        methods = {
+            method
+            for method in _METHODS
+            if any(each.matches({**scope, "method": method})[0] is Match.FULL for each in routes)
+        }
         return sorted(methods | ({"HEAD"} if "GET" in methods else set()))
