@@ -33,7 +33,7 @@ from acc_ace.core.schemas.artifact import Artifact, Erased
 from acc_ace.core.schemas.base import Authority, Name, PlaybookScope, SessionKey, Tenant
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry
 from acc_ace.core.schemas.cost import SessionCost
-from acc_ace.core.schemas.interaction import Attachment
+from acc_ace.core.schemas.interaction import Attachment, Interaction
 from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.core.schemas.report import (
@@ -49,6 +49,7 @@ from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.turn.erasing import erase_artifacts
 from acc_ace.turn.learning_queue import TurnLearning
+from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.session_changes import Rollback, edit_state
 from acc_ace.turn.turn_record import TurnOptions
@@ -408,6 +409,9 @@ class Conversation:
         queue: "asyncio.Queue[TurnEvent | None]",
     ) -> None:
         try:
+            if (earlier := await self._repeated(key, request)) is not None:
+                queue.put_nowait(await repeated_event(self._container, key, earlier))
+                return
             await ensure_session(self._sessions, key)
             if self._taker is not None:
                 self._taker.records.request(key, request)
@@ -433,6 +437,17 @@ class Conversation:
             queue.put_nowait(None)
         if self._taker is None:
             self._maintenance.wake(self._app.name)
+
+    async def _repeated(self, key: SessionKey, request: TurnOptions) -> Interaction | None:
+        """The committed turn of this idempotency key, once the one that runs has ended.
+
+        What comes between this and the turn's own check is refused there, and logged by ADK.
+        """
+        if not request.idempotency_key:
+            return None
+        async with self._hold(key):
+            name, lifecycle = request.idempotency_key, TurnLifecycle(self._container)
+            return await lifecycle.repeated(key, name, request.input)
 
     def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         wait_s = self._container.settings.limits.turn_wait_s

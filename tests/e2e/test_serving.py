@@ -87,7 +87,9 @@ def test_address_of_another_machine_ends_with_two_and_one_clear_line(tmp_path: P
         [sys.executable, "main.py"],
         cwd=ROOT,
         env=environment(
-            tmp_path / "data", ACC_ACE_HOST="240.0.0.1", ACC_ACE_AUTH_TOKENS="alice:secret"
+            tmp_path / "data",
+            ACC_ACE_HOST="240.0.0.1",
+            ACC_ACE_AUTH_TOKENS="alice:a-long-secret-of-hers",
         ),
         capture_output=True,
         text=True,

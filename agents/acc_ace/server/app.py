@@ -47,6 +47,7 @@ from acc_ace.server.auth import TokenGuard, login_router
 from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
 from acc_ace.server.log_redaction import hide_credentials
+from acc_ace.server.methods import Methods
 from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
 from acc_ace.server.request_body import BodyLimit, Upload
 from acc_ace.server.routes import (
@@ -291,6 +292,7 @@ def _guard(app: FastAPI, container: Container, identities: Identities, gate: Tur
             Middleware(AdkInputGuard),
             Middleware(PathRedaction, data_dir=settings.data_dir),
             Middleware(TurnGuard, gate=gate),
+            Middleware(Methods, routes=app.routes),
         ]
     )
     app.add_middleware(TrustedHosts, trusted=settings.trusted_hosts, bind_host=settings.host)

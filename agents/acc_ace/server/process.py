@@ -87,6 +87,8 @@ def server_of(app: FastAPI, *, on_ready: Callable[[], None]) -> DrainingServer:
 
 
 _BACKLOG = 2_048
+_TOKEN_LENGTH = 16
+"""Least characters of a token where others reach the server."""
 
 
 def check_exposure(settings: Settings) -> None:
@@ -101,6 +103,13 @@ def check_exposure(settings: Settings) -> None:
             "delete every conversation. Set ACC_ACE_AUTH_TOKENS=user:token,…, or bind 127.0.0.1, "
             "or, if something in front of the server checks users, set "
             "ACC_ACE_ALLOW_REMOTE_WITHOUT_TOKENS=true"
+        )
+    tokens = settings.auth_tokens.items()
+    short = [user for user, token in tokens if len(token.get_secret_value()) < _TOKEN_LENGTH]
+    if short and not is_loopback(settings.host):
+        raise ConfigError(
+            f"ACC_ACE_AUTH_TOKENS: the token of '{short[0]}' has fewer than {_TOKEN_LENGTH} "
+            "characters, which others can guess; make one with: openssl rand -hex 32"
         )
 
 

@@ -26,7 +26,10 @@ class Upload(NamedTuple):
 
 
 class BodyLimit:
-    """ASGI middleware: 413 for a body over the limit, 408 for one that does not arrive."""
+    """ASGI middleware: 413 for a body over the limit, 408 for one that does not arrive.
+
+    And 400 where two headers say differently how long it is.
+    """
 
     def __init__(
         self, app: ASGIApp, *, limit: int, seconds: float, upload: Upload | None = None
@@ -42,6 +45,13 @@ class BodyLimit:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection, as ASGI asks."""
+        if scope["type"] == "http" and _is_ambiguous(scope):
+            # A proxy before us may have taken the other for the body's end (RFC 9112, 6.3).
+            both = "send Content-Length or Transfer-Encoding, not both"
+            await _refuse(
+                problem(400, "bad_request", both, instance=scope["path"]), scope, receive, send
+            )
+            return
         if scope["type"] != "http" or scope["method"] in _BODILESS:
             await self._app(scope, receive, send)
             return
@@ -74,6 +84,11 @@ class BodyLimit:
 
     def _is_upload(self, scope: Scope) -> bool:
         return self._upload is not None and scope["path"] == self._upload.path
+
+
+def _is_ambiguous(scope: Scope) -> bool:
+    names = {name for name, _ in scope["headers"]}
+    return {b"content-length", b"transfer-encoding"} <= names
 
 
 async def _read(scope: Scope, receive: Receive, limit: int) -> bytes | None:
