@@ -21,6 +21,7 @@ from google.adk.sessions import Session
 from google.genai import types
 
 from acc_ace.adk.memory_view import lasting_text, put_changing
+from acc_ace.adk.plugin.delivery import PutMemory
 from acc_ace.adk.plugin.turn_trigger import turn_events
 from acc_ace.adk.user_content import content_text, quote_attachments
 from acc_ace.core.schemas.interaction import TurnInput
@@ -38,12 +39,13 @@ def put_memory(
     *,
     prompt: Prompt,
     limits: Limits,
-) -> None:
+) -> PutMemory:
     """Add the playbook excerpt, CCS_t and, unless it is what was said last, x_t.
 
     Attachments of x_t are shown as quoted data. The excerpt goes behind the agent's instruction;
     an agent with a static instruction keeps it free of that: it comes first in the contents then.
-    What changes with each turn is in the contents, so that caches of prefixes hold.
+    What changes with each turn is in the contents, so that caches of prefixes hold. Returns what
+    was added.
     """
     turn_input, brief = record.start.x_t, record.start.brief(limits)
     quote_attachments(request.contents, turn_input, brief)
@@ -52,8 +54,17 @@ def put_memory(
     text = lasting_text(record, prompt, limits)
     if _takes_instructions(request, ctx):
         request.append_instructions([text])
-    else:
-        request.contents.insert(0, types.Content(role="user", parts=[types.Part(text=text)]))
+        return PutMemory(text, (request.contents[0],))
+    request.contents.insert(0, types.Content(role="user", parts=[types.Part(text=text)]))
+    return PutMemory("", (*request.contents[:2],))
+
+
+def memory_texts(record: TurnRecord, prompt: Prompt, limits: Limits) -> list[str]:
+    """The playbook excerpt and CCS_t, for an agent that has no request here."""
+    contents = list[types.Content]()
+    put_changing(contents, record, prompt, apart=True)
+    changing = [part.text or "" for part in contents[0].parts or []]
+    return [lasting_text(record, prompt, limits), *changing]
 
 
 def can_take(request: LlmRequest, tool: str) -> bool:
@@ -118,6 +129,7 @@ class Transcript:
         """Created when the turn opens: only later events can be of it without naming it."""
         self._ctx = ctx
         self._earlier: list[Event] = []
+        self._lent: list[Event] = []
         own = turn_events(ctx)
         self._opened_by = own[-1].id if own else ""
         self._known = {event.id for event in ctx.session.events} - {event.id for event in own}
@@ -132,8 +144,22 @@ class Transcript:
             hidden = {id(event) for event in foreign}
             session.events = [event for event in session.events if id(event) not in hidden]
 
+    def lend(self, event: Event) -> None:
+        """Show an event before all others, until it is taken back or all are shown."""
+        self._lent.append(event)
+        self._ctx.session.events.insert(0, event)
+
+    def take_back(self) -> None:
+        """Leave out what was lent."""
+        lent = {id(event) for event in self._lent}
+        if lent:
+            events = self._ctx.session.events
+            self._ctx.session.events = [event for event in events if id(event) not in lent]
+            self._lent = []
+
     def show(self) -> None:
-        """Put the earlier events back, for callbacks and compaction after the agents."""
+        """Put the earlier events back, for callbacks after the agents."""
+        self.take_back()
         if self._earlier:
             self._ctx.session.events = [*self._earlier, *self._ctx.session.events]
             self._earlier = []
