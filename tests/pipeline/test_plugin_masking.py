@@ -70,7 +70,7 @@ async def test_masked_words_stay_masked(
 
 
 @pytest.mark.parametrize("mask", [in_place, as_new_contents])
-async def test_words_that_are_masked_before_a_trim_stay_masked(
+async def test_what_a_trim_took_out_is_put_back_as_it_was_written(
     mask: Callable[[str], Change],
 ) -> None:
     def mask_and_trim(request: LlmRequest) -> None:
@@ -82,8 +82,9 @@ async def test_words_that_are_masked_before_a_trim_stay_masked(
     await app.ask(f"Write to {MAIL}")
     await app.ask("Is she told?")
     for request in llm.requests:
-        assert [text for text in texts_of(request) if MAIL in text] == []
         assert count(STATE, texts_of(request)) == 1
+    assert any(MAIL in text for text in texts_of(llm.requests[-1]))
+    assert "put back" in str(warned(app))
 
 
 async def test_masked_words_stay_masked_for_the_agent_that_takes_over() -> None:

@@ -33,9 +33,8 @@ INSTRUCTIONS = st.sampled_from([None, "", "Be rude.", f"Be kind.\n\n{LASTING}", 
 
 def put_in(static: bool) -> PutMemory:
     """What is put into a request, of an agent with a static instruction or without."""
-    if static:
-        return PutMemory("", (content(LASTING), content(CHANGING)))
-    return PutMemory(LASTING, (content(CHANGING),))
+    contents = (LASTING, CHANGING) if static else (CHANGING,)
+    return PutMemory("" if static else LASTING, contents, lambda: None)
 
 
 def texts(request: LlmRequest) -> list[str]:
@@ -48,7 +47,8 @@ def test_what_is_ours_is_there_once_and_the_rest_untouched_and_in_order(
     static: bool, others: list[types.Content], data: st.DataObject
 ) -> None:
     put = put_in(static)
-    whole = [*put.contents, *others]
+    own = [*map(content, put.contents)]
+    whole = [*own, *others]
     stays = data.draw(st.lists(st.booleans(), min_size=len(whole), max_size=len(whole)))
     kept = [each for each, stay in zip(whole, stays, strict=True) if stay]
     instruction = "Be kind." if static else data.draw(INSTRUCTIONS)
@@ -56,7 +56,7 @@ def test_what_is_ours_is_there_once_and_the_rest_untouched_and_in_order(
         contents=[*kept], config=types.GenerateContentConfig(system_instruction=instruction)
     )
     before = [each.model_copy(deep=True) for each in others]
-    lost = [each for each in put.contents if not any(each is one for one in kept)]
+    lost = [each for each in own if not any(each is one for one in kept)]
     removed = bool(lost) or (not static and LASTING not in (instruction or ""))
 
     assert put.put_back(request) == removed
@@ -75,7 +75,7 @@ def test_what_is_only_put_in_another_order_is_left_so(
     static: bool, others: list[types.Content], data: st.DataObject
 ) -> None:
     put = put_in(static)
-    contents = data.draw(st.permutations([*put.contents, *others]))
+    contents = data.draw(st.permutations([*map(content, put.contents), *others]))
     instruction = "Be kind." if static else LASTING
     request = LlmRequest(
         contents=[*contents], config=types.GenerateContentConfig(system_instruction=instruction)

@@ -28,7 +28,7 @@ from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.act_reading import is_own
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.model_calls import count_failure, note_request
-from acc_ace.adk.plugin.delivery import come_last, memory_event, reads_events
+from acc_ace.adk.plugin.delivery import memory_event, put_back_last, reads_events
 from acc_ace.adk.plugin.model_request import can_take, find_cache, memory_texts, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
@@ -153,7 +153,7 @@ class BoundedMemoryPlugin(BasePlugin):
         run.hide()
         if reads_events(agent):
             texts = memory_texts(turn.record, self._prompt, self._container.settings.limits)
-            run.lend(memory_event(callback_context.get_invocation_context(), texts))
+            run.lend(memory_event(callback_context.get_invocation_context(), texts), agent.name)
         return None
 
     async def after_agent_callback(
@@ -164,7 +164,7 @@ class BoundedMemoryPlugin(BasePlugin):
         if turn is None:
             return None
         if reads_events(agent):
-            turn.runs[run_name(callback_context)].take_back()
+            turn.runs[run_name(callback_context)].take_back(agent.name)
         if not _is_root(turn, agent, callback_context):
             return None
         turn.runs[turn.name].show()
@@ -191,21 +191,12 @@ class BoundedMemoryPlugin(BasePlugin):
         if search and can_search and await search.is_offered(callback_context):
             llm_request.append_tools([search])
         await find_cache(llm_request, ctx, run.events())
-        turn.put[callback_context.agent_name] = put_memory(
-            llm_request, ctx, turn.record, prompt=self._prompt, limits=limits
-        )
-        come_last(ctx, self._put_back)
+        run.leave_out(llm_request)
+        put = put_memory(llm_request, ctx, turn.record, prompt=self._prompt, limits=limits)
+        put_back_last(ctx, put)
         text = turn.record.start.brief(limits).text
         note_request(turn.record.observer, callback_context, llm_request, text)
         return None
-
-    async def _put_back(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
-        """Put memory back where another plugin, or a callback of the agent, has taken it out."""
-        turn, agent = self._turns.find(callback_context), callback_context.agent_name
-        if turn is not None and agent in turn.put and turn.put[agent].put_back(llm_request):
-            turn.record.observer.warn(
-                f"a plugin or callback took memory out of a request of '{agent}'; it was put back"
-            )
 
     async def after_model_callback(
         self, *, callback_context: CallbackContext, llm_response: LlmResponse

@@ -6,8 +6,9 @@ that asks no model of ADK's, such as a RemoteA2aAgent or one of a host's own, ha
 it reads `session.events`.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
+from typing import Any, Final, NamedTuple
 
 from google.adk.agents import BaseAgent
 from google.adk.agents.callback_context import CallbackContext
@@ -16,36 +17,58 @@ from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 
-ENDS = 12
-"""Characters at both ends of a text by which it is known again where a host has masked words."""
+_SHARE: Final = 0.5
+"""Share of a line's words with which it counts as there: a host may mask words."""
 
-LastCallback = Callable[[CallbackContext, LlmRequest], Awaitable[None]]
+_FEW: Final = 4
+"""A line of fewer words may be masked whole."""
+
+_RUN_OTHERS: Final = frozenset({"LoopAgent", "ParallelAgent", "SequentialAgent"})
 
 
 class PutMemory(NamedTuple):
-    """What was put into a request."""
+    """What was put into a request, by its words: a callback may change contents in place."""
 
     instruction: str
     """'' where the instruction is not ours to add to, and all is in the contents."""
-    contents: tuple[types.Content, ...]
+    contents: tuple[str, ...]
+    warn: Callable[[], None]
 
     def put_back(self, request: LlmRequest) -> bool:
         """Put back what is no longer in the request; whether anything was."""
         texts = [*_texts(request)]
-        lost = [each for each in self.contents if not _stands(_words(each), texts)]
-        request.contents[:0] = lost
-        if not self.instruction or _stands(self.instruction, texts):
-            return bool(lost)
-        request.append_instructions([self.instruction])
-        return True
+        lost = [text for text in self.contents if not _stands(text, texts)]
+        request.contents[:0] = [_content(text) for text in lost]
+        has_lost = bool(self.instruction) and not _stands(self.instruction, texts)
+        if has_lost and isinstance(request.config.system_instruction, str | None):
+            request.append_instructions([self.instruction])
+        elif has_lost:
+            request.contents.insert(0, _content(self.instruction))
+        return bool(lost) or has_lost
 
 
-def come_last(ctx: InvocationContext, callback: LastCallback) -> None:
-    """Make a callback the last of a running LlmAgent's own before its model is called."""
+_latest: ContextVar[PutMemory | None] = ContextVar("latest_request_memory", default=None)
+"""Of the request that this task is about to send."""
+
+
+def put_back_last(ctx: InvocationContext, memory: PutMemory) -> None:
+    """Have a request looked through behind all callbacks of the running LlmAgent."""
+    _latest.set(memory)
     agent: Any = ctx.agent
     callbacks = agent.canonical_before_model_callbacks
-    if callback not in callbacks[-1:]:
-        agent.before_model_callback = [*(each for each in callbacks if each != callback), callback]
+    if callbacks[-1:] != [put_back_memory]:
+        others = [each for each in callbacks if each is not put_back_memory]
+        agent.before_model_callback = [*others, put_back_memory]
+
+
+def put_back_memory(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
+    """The last callback of agents under the plugin; it is the same for all of them."""
+    del callback_context
+    memory = _latest.get()
+    if memory is not None:
+        _latest.set(None)
+        if memory.put_back(llm_request):
+            memory.warn()
 
 
 def reads_events(agent: BaseAgent) -> bool:
@@ -53,32 +76,42 @@ def reads_events(agent: BaseAgent) -> bool:
 
     Those of ADK that only run others do not answer.
     """
-    from google.adk.agents import (  # noqa: PLC0415 - slow; a host that runs has them
-        LlmAgent,
-        LoopAgent,
-        ParallelAgent,
-        SequentialAgent,
-    )
-
-    return not isinstance(agent, LlmAgent | LoopAgent | ParallelAgent | SequentialAgent)
+    names = {
+        each.__name__ for each in type(agent).__mro__ if each.__module__.startswith("google.adk.")
+    }
+    return not names & {"LlmAgent", *_RUN_OTHERS}
 
 
-def memory_event(ctx: InvocationContext, texts: list[str]) -> Event:
+def memory_event(ctx: InvocationContext, texts: Sequence[str]) -> Event:
     """What such an agent reads before the message, of its own branch; it is not stored."""
     content = types.Content(role="user", parts=[types.Part(text=text) for text in texts])
     return Event(author="user", invocation_id=ctx.invocation_id, branch=ctx.branch, content=content)
 
 
-def _texts(request: LlmRequest) -> Iterator[str]:
-    instruction = request.config.system_instruction
+def _content(text: str) -> types.Content:
+    return types.Content(role="user", parts=[types.Part(text=text)])
+
+
+def _texts(request: LlmRequest) -> Iterator[set[str]]:
+    instruction: Any = request.config.system_instruction
     if isinstance(instruction, str):
-        yield instruction
-    yield from map(_words, request.contents)
+        yield {*_words(instruction)}
+    contents = [instruction] if isinstance(instruction, types.Content) else []
+    for content in [*contents, *request.contents]:
+        yield {word for part in content.parts or [] for word in _words(part.text or "")}
 
 
-def _words(content: types.Content) -> str:
-    return "".join(part.text or "" for part in content.parts or [])
+def _words(text: str) -> list[str]:
+    """The words of a text, tags apart."""
+    return text.replace("<", " <").replace(">", "> ").split()
 
 
-def _stands(text: str, texts: list[str]) -> bool:
-    return any(text[:ENDS] in each and text[-ENDS:] in each for each in texts)
+def _stands(text: str, texts: Sequence[set[str]]) -> bool:
+    """Whether one of others has the tags of a text, and half of the words of each line."""
+    tags = {word for word in _words(text) if word.startswith("<") or word.endswith(">")}
+    lines = [words for words in map(_words, text.splitlines()) if len(words) >= _FEW]
+    return any(
+        tags <= each
+        and all(sum(word in each for word in words) >= _SHARE * len(words) for words in lines)
+        for each in texts
+    )

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from google.adk.agents.callback_context import CallbackContext
 from google.adk.agents.invocation_context import InvocationContext
 
-from acc_ace.adk.plugin.delivery import PutMemory
 from acc_ace.adk.plugin.model_request import Transcript
 from acc_ace.adk.plugin.run_notes import RunNotes
 from acc_ace.adk.stages.answer_events import RunAnswer
@@ -50,8 +49,6 @@ class OpenTurn:
     """The runs that belong to the turn, each with what its agents must not see."""
     asked: dict[str, str] = field(default_factory=dict)
     """The model that each agent asks."""
-    put: dict[str, PutMemory] = field(default_factory=dict)
-    """What is in each agent's latest request."""
     unsaved: State = field(default_factory=dict)
     """Keys of session.state that the next event of the run will persist."""
     drivers: "set[asyncio.Task[Any]]" = field(default_factory=set)
