@@ -28,7 +28,8 @@ from acc_ace.adk.act_guard import ActGuard
 from acc_ace.adk.act_reading import is_own
 from acc_ace.adk.gated_memory import gate_memory
 from acc_ace.adk.model_calls import count_failure, note_request
-from acc_ace.adk.plugin.model_request import can_take, find_cache, put_memory
+from acc_ace.adk.plugin.delivery import memory_event, put_back_last, reads_events
+from acc_ace.adk.plugin.model_request import can_take, find_cache, memory_texts, put_memory
 from acc_ace.adk.plugin.open_turn import OpenTurn, is_evidence, run_name
 from acc_ace.adk.plugin.open_turns import Turns
 from acc_ace.adk.plugin.run_notes import NotesMode
@@ -40,7 +41,7 @@ from acc_ace.container import Container
 from acc_ace.core.schemas import state as keys
 from acc_ace.core.text.arguments import checked
 from acc_ace.core.text.prompt import load_prompt
-from acc_ace.errors import MemoryBypassedError
+from acc_ace.errors import ConfigError, MemoryBypassedError
 from acc_ace.model_settings import GuardMode, Role
 from acc_ace.models.names import note_on
 from acc_ace.turn.observer import Listener
@@ -128,6 +129,7 @@ class BoundedMemoryPlugin(BasePlugin):
         """Hold the session before ADK stores the message: a refused turn leaves no event."""
         del user_message
         _refuse_live(invocation_context)
+        _refuse_compaction(invocation_context)
         await self._turns.take(invocation_context)
         return None
 
@@ -136,6 +138,7 @@ class BoundedMemoryPlugin(BasePlugin):
     ) -> types.Content | None:
         """Open the turn."""
         _refuse_live(invocation_context)
+        _refuse_compaction(invocation_context)
         await self._turns.begin(invocation_context)
         turn = self._turns.require(invocation_context)
         gate_memory(invocation_context, self._container, turn.record)
@@ -144,9 +147,13 @@ class BoundedMemoryPlugin(BasePlugin):
     async def before_agent_callback(
         self, *, agent: BaseAgent, callback_context: CallbackContext
     ) -> types.Content | None:
-        """Hide the transcript from every agent before it makes its requests."""
+        """Hide the transcript; an agent that makes no requests is lent CCS_t instead."""
         turn = self._turns.require(callback_context)
-        turn.runs[run_name(callback_context)].hide()
+        run = turn.runs[run_name(callback_context)]
+        run.hide()
+        if reads_events(agent):
+            texts = memory_texts(turn.record, self._prompt, self._container.settings.limits)
+            run.lend(memory_event(callback_context.get_invocation_context(), texts), agent.name)
         return None
 
     async def after_agent_callback(
@@ -154,7 +161,11 @@ class BoundedMemoryPlugin(BasePlugin):
     ) -> types.Content | None:
         """Show the whole session to the callbacks that run after the root agent."""
         turn = self._turns.find(callback_context)
-        if turn is None or not _is_root(turn, agent, callback_context):
+        if turn is None:
+            return None
+        if reads_events(agent):
+            turn.runs[run_name(callback_context)].take_back(agent.name)
+        if not _is_root(turn, agent, callback_context):
             return None
         turn.runs[turn.name].show()
         return await turn.notes.at_end(self, agent, callback_context)
@@ -180,7 +191,9 @@ class BoundedMemoryPlugin(BasePlugin):
         if search and can_search and await search.is_offered(callback_context):
             llm_request.append_tools([search])
         await find_cache(llm_request, ctx, run.events())
-        put_memory(llm_request, ctx, turn.record, prompt=self._prompt, limits=limits)
+        run.leave_out(llm_request)
+        put = put_memory(llm_request, ctx, turn.record, prompt=self._prompt, limits=limits)
+        put_back_last(ctx, put)
         text = turn.record.start.brief(limits).text
         note_request(turn.record.observer, callback_context, llm_request, text)
         return None
@@ -338,6 +351,14 @@ def _refuse_live(ctx: InvocationContext) -> None:
         raise MemoryBypassedError(
             "live sessions keep their transcript at the model, where memory cannot bound it: "
             "use Runner.run_async without support_cfc"
+        )
+
+
+def _refuse_compaction(ctx: InvocationContext) -> None:
+    if ctx.events_compaction_config is not None:
+        raise ConfigError(
+            "events_compaction_config summarises a transcript that the plugin hides, and reloads "
+            "it in the middle of a turn: leave it out of the App. No message was stored"
         )
 
 

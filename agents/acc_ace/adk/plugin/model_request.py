@@ -12,6 +12,7 @@ events. Only the name of the cache is read from them here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain
 
 from google.adk.agents.invocation_context import InvocationContext
@@ -21,6 +22,7 @@ from google.adk.sessions import Session
 from google.genai import types
 
 from acc_ace.adk.memory_view import lasting_text, put_changing
+from acc_ace.adk.plugin.delivery import PutMemory
 from acc_ace.adk.plugin.turn_trigger import turn_events
 from acc_ace.adk.user_content import content_text, quote_attachments
 from acc_ace.core.schemas.interaction import TurnInput
@@ -38,22 +40,40 @@ def put_memory(
     *,
     prompt: Prompt,
     limits: Limits,
-) -> None:
+) -> PutMemory:
     """Add the playbook excerpt, CCS_t and, unless it is what was said last, x_t.
 
     Attachments of x_t are shown as quoted data. The excerpt goes behind the agent's instruction;
     an agent with a static instruction keeps it free of that: it comes first in the contents then.
-    What changes with each turn is in the contents, so that caches of prefixes hold.
+    What changes with each turn is in the contents, so that caches of prefixes hold. Returns what
+    was added.
     """
     turn_input, brief = record.start.x_t, record.start.brief(limits)
     quote_attachments(request.contents, turn_input, brief)
     unsaid = None if _ends_with(request, brief) else input_value(brief)
     put_changing(request.contents, record, prompt, current_input=unsaid, apart=True)
-    text = lasting_text(record, prompt, limits)
+    changing, text = _first_text(request.contents), lasting_text(record, prompt, limits)
+    name = ctx.agent.name if ctx.agent else ""
+    warn = partial(
+        record.observer.warn,
+        f"a plugin or callback took memory out of a request of '{name}'; it was put back",
+    )
     if _takes_instructions(request, ctx):
         request.append_instructions([text])
-    else:
-        request.contents.insert(0, types.Content(role="user", parts=[types.Part(text=text)]))
+        return PutMemory(text, (changing,), warn)
+    request.contents.insert(0, types.Content(role="user", parts=[types.Part(text=text)]))
+    return PutMemory("", (text, changing), warn)
+
+
+def memory_texts(record: TurnRecord, prompt: Prompt, limits: Limits) -> list[str]:
+    """The playbook excerpt and CCS_t, for an agent that has no request here."""
+    contents = list[types.Content]()
+    put_changing(contents, record, prompt, apart=True)
+    return [lasting_text(record, prompt, limits), _first_text(contents)]
+
+
+def _first_text(contents: Sequence[types.Content]) -> str:
+    return "".join(part.text or "" for part in contents[0].parts or [])
 
 
 def can_take(request: LlmRequest, tool: str) -> bool:
@@ -111,6 +131,11 @@ async def find_cache(request: LlmRequest, ctx: InvocationContext, events: Iterab
         pass
 
 
+def _is_seen(event: Event, branch: str | None) -> bool:
+    own = event.branch or ""
+    return not own or f"{branch or ''}.".startswith(f"{own}.")
+
+
 class Transcript:
     """The earlier events of one run's session: hidden while agents work, shown to others."""
 
@@ -118,6 +143,7 @@ class Transcript:
         """Created when the turn opens: only later events can be of it without naming it."""
         self._ctx = ctx
         self._earlier: list[Event] = []
+        self._lent: dict[str, Event] = {}
         own = turn_events(ctx)
         self._opened_by = own[-1].id if own else ""
         self._known = {event.id for event in ctx.session.events} - {event.id for event in own}
@@ -132,8 +158,28 @@ class Transcript:
             hidden = {id(event) for event in foreign}
             session.events = [event for event in session.events if id(event) not in hidden]
 
+    def lend(self, event: Event, agent: str) -> None:
+        """Show an agent an event before all others, unless one is visible in its branch."""
+        if not any(_is_seen(other, event.branch) for other in self._lent.values()):
+            self._lent[agent] = event
+            self._ctx.session.events.insert(0, event)
+
+    def take_back(self, agent: str) -> None:
+        """Leave out what was lent to an agent."""
+        event = self._lent.pop(agent, None)
+        if event is not None:
+            events = self._ctx.session.events
+            self._ctx.session.events = [each for each in events if each is not event]
+
+    def leave_out(self, request: LlmRequest) -> None:
+        """Leave what was lent out of a request, which gets the memory of its own."""
+        lent = [event.content for event in self._lent.values()]
+        request.contents = [each for each in request.contents if each not in lent]
+
     def show(self) -> None:
-        """Put the earlier events back, for callbacks and compaction after the agents."""
+        """Put the earlier events back, for callbacks after the agents."""
+        for agent in (*self._lent,):
+            self.take_back(agent)
         if self._earlier:
             self._ctx.session.events = [*self._earlier, *self._ctx.session.events]
             self._earlier = []
