@@ -71,6 +71,8 @@ lock: $(DEVELOPS) ## Resolve the dependencies again and write the three locks
 	  { echo 'a lock must name no place, see the lines above' >&2; exit 1; }
 
 dist: $(RUNS) ## Build the source distribution and the wheel into dist/
+	@version=v$$($(PY) -m hatchling version); test "$(or $(TAG),$$version)" = "$$version" || \
+	  { echo "error: the tag $(TAG) is not the version $$version of pyproject.toml" >&2; exit 1; }
 	rm -rf dist
 	$(PY) -m hatchling build
 
