@@ -85,10 +85,11 @@ def test_one_range_of_adk_holds_for_every_extra() -> None:
 
 
 def metadata(folder: Path, urls: str = "") -> dict[str, Any]:
-    """What a wheel of the project says of itself."""
+    """What a wheel of the project says of itself, with these addresses and no other."""
     for name in ("README.md", "LICENSE", "hatch_build.py"):
         shutil.copy(ROOT / name, folder)
     text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    text = re.sub(r"^\[project\.urls\]\n(?:.+\n)*", "", text, flags=re.MULTILINE)
     (folder / "pyproject.toml").write_text(f"{text}\n{urls}", encoding="utf-8")
     command = [sys.executable, "-m", "hatchling", "metadata"]
     done = subprocess.run(  # noqa: S603 - our own command
