@@ -35,18 +35,6 @@ def test_compose_starts_servers_without_state_over_one_database() -> None:
     assert server["depends_on"]["database"]["condition"] == "service_healthy"
 
 
-def test_the_image_installs_what_the_lock_of_the_tests_names() -> None:
-    pins = [
-        set(re.findall(r"^([a-z0-9._-]+==[^\s;\\]+)", (ROOT / name).read_text(), re.M))
-        for name in ("requirements.server.lock", "requirements.lock")
-    ]
-    server, tested = pins
-    both = {pin.partition("==")[0] for pin in server} & {pin.partition("==")[0] for pin in tested}
-    assert {pin for pin in server if pin.partition("==")[0] in both} <= tested
-    assert {"psycopg", "google-adk"} <= both
-    assert "pytest" not in {pin.partition("==")[0] for pin in server}
-
-
 def test_the_image_holds_bytecode_of_all_that_it_runs() -> None:
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     build, final = text.split("FROM python:")[1:]

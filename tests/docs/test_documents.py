@@ -67,21 +67,3 @@ def test_the_changelog_has_an_entry_for_the_version() -> None:
     version = tomllib.loads(_text(ROOT / "pyproject.toml"))["project"]["version"]
 
     assert re.search(rf"^## {re.escape(version)}\b", _text(ROOT / "CHANGELOG.md"), re.MULTILINE)
-
-
-def test_the_lock_names_packages_and_hashes_and_no_place() -> None:
-    lock = _text(ROOT / "requirements.lock")
-    entries = re.findall(r"^([a-z0-9._\[\],-]+)==[^\s;]+", lock, re.MULTILINE)
-
-    assert not re.search(r"://|^\s*-(?!-hash=)|file:", lock, re.MULTILINE)
-    assert lock.count("--hash=sha256:") >= len(entries)
-    assert {"google-adk", "hatchling", "editables", "pytest"} <= set(entries)
-
-
-def test_the_lock_holds_every_dependency_of_the_project() -> None:
-    project = tomllib.loads(_text(ROOT / "pyproject.toml"))["project"]
-    wanted = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
-    names = {re.split(r"[\[<>=~! ;]", item, maxsplit=1)[0].lower() for item in wanted}
-    locked = set(re.findall(r"^([a-z0-9._-]+)==", _text(ROOT / "requirements.lock"), re.MULTILINE))
-
-    assert names - locked == set()

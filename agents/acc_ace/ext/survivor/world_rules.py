@@ -8,14 +8,16 @@ import random
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, Self, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Self, TypeAlias, get_args
 
-import numpy as np
 from pydantic import Field, field_validator
 
 from acc_ace.core.schemas.base import Value
 from acc_ace.errors import InputError
 from acc_ace.ext.survivor.survival import Cell
+
+if TYPE_CHECKING:
+    import numpy as np
 
 KINDS: Final = (
     "cone",
@@ -44,7 +46,7 @@ TERRAIN: Final = ("unseen", "plain", "rock", "thicket", "lava", "safe")
 """What a cell is, by its code in a view. Rock is impassable, as is the edge of the world."""
 
 UNSEEN, PLAIN, ROCK, THICKET, LAVA, SAFE = range(len(TERRAIN))
-Codes = np.ndarray[Any, np.dtype[np.int64]]
+Codes: TypeAlias = "np.ndarray[Any, np.dtype[np.int64]]"
 
 MOVES: Final = {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
 """Directions as steps of row and column."""
@@ -181,7 +183,7 @@ class Layout(NamedTuple):
     start: Cell
 
 
-def lay_out(draw: np.random.Generator, sizes: Sizes, signs: Sequence[str]) -> Layout:
+def lay_out(draw: "np.random.Generator", sizes: Sizes, signs: Sequence[str]) -> Layout:
     """Draw a ground on which everything can be reached from the start.
 
     Raises InputError where it has no room for all things, creatures and signs.
@@ -192,7 +194,7 @@ def lay_out(draw: np.random.Generator, sizes: Sizes, signs: Sequence[str]) -> La
         terrain, start = _ground(draw, sizes)
         free = [cell for cell in _reachable(terrain, start) if terrain[cell] == PLAIN]
         cells = iter([free[int(number)] for number in draw.permutation(len(free))])
-        things = np.zeros_like(terrain)
+        things = terrain * 0
         for code, cell in zip(kinds, cells, strict=False):
             things[cell] = code
         texts = dict(zip(cells, signs, strict=False))
@@ -205,7 +207,9 @@ def lay_out(draw: np.random.Generator, sizes: Sizes, signs: Sequence[str]) -> La
     )
 
 
-def _ground(draw: np.random.Generator, sizes: Sizes) -> tuple[Codes, Cell]:
+def _ground(draw: "np.random.Generator", sizes: Sizes) -> tuple[Codes, Cell]:
+    import numpy as np  # noqa: PLC0415 - an extra, and what is told of a run needs no ground
+
     side = sizes.side
     ground = np.full((side, side), PLAIN, dtype=np.int64)
     for code, share, steps in _BLOBS:
@@ -263,7 +267,9 @@ def used_in(step: str) -> str:
     return step.partition("use ")[2]
 
 
-def action_of(step: str) -> np.int64:
+def action_of(step: str) -> "np.int64":
     """The number of a step. Raises ValueError for a text that is none."""
+    import numpy as np  # noqa: PLC0415 - as above
+
     word, _, target = step.partition(" ")
     return np.int64(ACTIONS.index(target if word == "move" else word))
