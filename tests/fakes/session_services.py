@@ -1,4 +1,7 @@
-"""Session services over one store of each kind, as one process after the other opens them."""
+"""Session services over one store of each kind, as one process after the other opens them.
+
+The turns of the app `shop` have bounded memory; any other app is as with ADK's own services.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -8,15 +11,19 @@ import pytest
 from google.adk.sessions import BaseSessionService
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
+from acc_ace.core.schemas.base import OWN_APP
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.extensions import server_database
 
 Open = Callable[..., SqlSessionService]
 
+BOUNDED = frozenset({OWN_APP, "shop"})
+
 
 def in_file(folder: Path, **options: Any) -> SqlSessionService:
     """Ours over a file, with the options of `SqlSessionService`; it closes the file."""
-    return SqlSessionService(SqliteDatabase(folder / "sessions.db"), owns_database=True, **options)
+    database = SqliteDatabase(folder / "sessions.db")
+    return SqlSessionService(database, owns_database=True, **{"bounded": BOUNDED} | options)
 
 
 async def close(service: BaseSessionService) -> None:
@@ -40,5 +47,5 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
             await service.close()
     else:
         database = server_database(request)
-        yield lambda **options: SqlSessionService(database, **options)
+        yield lambda **options: SqlSessionService(database, **{"bounded": BOUNDED} | options)
         await database.close()
