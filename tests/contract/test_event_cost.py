@@ -28,7 +28,7 @@ class _Steps:
 async def _steps(directory: Path, turns: int) -> dict[str, int]:
     """Steps of SQLite for what a turn asks of a session with so many turns behind it."""
     database = SqliteDatabase(directory / f"{turns}.db")
-    service = SqlSessionService(database, recent_events=20)
+    service = SqlSessionService(database, recent_events=20, bounded={KEY.app})
     await service.create_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
     events = [event for turn in range(turns) for event in _turn(turn)]
     await database.write(lambda rows: write_events(rows, KEY, events))
