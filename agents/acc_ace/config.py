@@ -139,8 +139,9 @@ class Settings(NamedSettings):
         default=0,
         ge=0,
         le=10_000,
-        description="Past events that ADK's Runner loads, for apps that read them; turns waiting "
-        "for a person are always loaded.",
+        description="Past events that ADK's Runner loads for a turn of our app or of one under the "
+        "plugin; the last answer and turns waiting for a person are always loaded. Other apps get "
+        "all.",
     )
     playbook_files: bool = Field(
         default=False,

@@ -234,11 +234,11 @@ async def test_an_id_names_one_session_whatever_stands_around_it(
 async def test_of_those_who_create_the_same_session_one_succeeds(
     service: BaseSessionService,
 ) -> None:
-    made = await asyncio.gather(
+    outcomes = await asyncio.gather(
         *(service.create_session(**MINE, session_id="one") for _ in range(4)),
         return_exceptions=True,
     )
-    assert sum(isinstance(each, AlreadyExistsError) for each in made) == 3
+    assert sum(isinstance(each, AlreadyExistsError) for each in outcomes) == 3
 
 
 async def test_an_event_that_is_sent_again_is_stored_once(service: BaseSessionService) -> None:
@@ -266,8 +266,8 @@ async def test_an_agent_sees_what_was_said_before(service: BaseSessionService) -
         message = types.UserContent(text)
         run = runner.run_async(user_id="aiko", session_id="one", new_message=message)
         assert [each async for each in run]
-    asked = [part.text for each in model.requests[-1].contents for part in each.parts or []]
-    assert asked == ["I am Aiko.", "Hello.", "Who am I?"]
+    texts = [part.text for each in model.requests[-1].contents for part in each.parts or []]
+    assert texts == ["I am Aiko.", "Hello.", "Who am I?"]
 
 
 async def test_a_writer_that_missed_a_change_is_refused(ours: SqlSessionService) -> None:

@@ -109,6 +109,6 @@ async def test_a_process_without_the_plugin_shows_its_agent_what_was_said(
     )
     question = types.UserContent("How many messages did I send?")
     assert [each async for each in runner.run_async(**RUN, new_message=question)]
-    asked = whole(llm.requests[-1])
-    assert [number for number in range(4) if f"Message {number}." in asked] == [0, 1, 2]
+    request = whole(llm.requests[-1])
+    assert [number for number in range(4) if f"Message {number}." in request] == [0, 1, 2]
     await other.close()
