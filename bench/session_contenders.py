@@ -90,7 +90,8 @@ def events(number: int) -> list[Event]:
 async def ours_sqlite(folder: Path) -> AsyncIterator[Contender]:
     """SqlSessionService."""
     database = SqliteDatabase(folder / "sessions.db")
-    service = SqlSessionService(database, owns_database=True, bounded={_HERE["app_name"]})
+    service = SqlSessionService(database, owns_database=True)
+    service.bound(KEY.app)
     yield Contender(service_turn(service), process_io)
     await service.close()
 
@@ -106,7 +107,8 @@ async def ours_postgres(folder: Path) -> AsyncIterator[Contender]:
     with running_postgres() as server:
         # One connection, so that the counters of one backend tell all.
         database = PostgresDatabase(server.new_database(), connections=1)
-        service = SqlSessionService(database, bounded={_HERE["app_name"]})
+        service = SqlSessionService(database)
+        service.bound(KEY.app)
 
         async def io() -> tuple[int, int]:
             # A backend tells its counters at the end of a transaction, once a second at most.

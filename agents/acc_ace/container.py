@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from acc_ace.clock import Clock
-from acc_ace.core.schemas.base import OWN_APP, PlaybookScope
+from acc_ace.core.schemas.base import PlaybookScope
 
 if TYPE_CHECKING:
     from acc_ace.adk.turn_parts import TurnParts
@@ -115,8 +115,6 @@ class Container:
     """Jobs of `learning=background`; None with other settings."""
     pressure: LoadMonitor = field(default_factory=LoadMonitor)
     """Model load of this process's turns."""
-    bounded_apps: set[str] = field(default_factory=lambda: {OWN_APP})
-    """The apps whose turns have bounded memory: ours, and those that took a turn here."""
     embedder: Embedder | None = None
     """The embedding model, if one is configured."""
     playbook_files: Callable[[PlaybookScope], int] = lambda _scope: 0

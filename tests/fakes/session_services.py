@@ -4,6 +4,7 @@ The turns of the app `shop` have bounded memory; any other app is as with ADK's 
 """
 
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +12,24 @@ import pytest
 from google.adk.sessions import BaseSessionService
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.core.schemas.base import OWN_APP
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from acc_ace.unit_of_work import Database
 from tests.fakes.extensions import server_database
 
 Open = Callable[..., SqlSessionService]
-
-BOUNDED = frozenset({OWN_APP, "shop"})
 
 
 def in_file(folder: Path, **options: Any) -> SqlSessionService:
     """Ours over a file, with the options of `SqlSessionService`; it closes the file."""
     database = SqliteDatabase(folder / "sessions.db")
-    return SqlSessionService(database, owns_database=True, **{"bounded": BOUNDED} | options)
+    return over(database, owns_database=True, **options)
+
+
+def over(database: Database, **options: Any) -> SqlSessionService:
+    """Ours over a database."""
+    service = SqlSessionService(database, **options)
+    service.bound("shop")
+    return service
 
 
 async def close(service: BaseSessionService) -> None:
@@ -47,5 +53,5 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
             await service.close()
     else:
         database = server_database(request)
-        yield lambda **options: SqlSessionService(database, **{"bounded": BOUNDED} | options)
+        yield partial(over, database)
         await database.close()

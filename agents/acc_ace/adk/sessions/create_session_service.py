@@ -33,7 +33,6 @@ def open_session_service(
     return SqlSessionService(
         own or container.database,
         recent_events=container.settings.recent_events,
-        bounded=container.bounded_apps,
         retention=_retention(container.settings, partial(offload_events, container)),
         on_delete=partial(forget_session, container) if forgets else None,
         owns_database=own is not None,

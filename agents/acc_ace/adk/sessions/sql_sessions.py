@@ -28,7 +28,7 @@ import inspect
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, Self
 
 from google.adk.errors.already_exists_error import AlreadyExistsError
@@ -95,25 +95,29 @@ class SqlSessionService(StoredSessions):
         database: Database,
         *,
         recent_events: int = 0,
-        bounded: Collection[str] = frozenset({OWN_APP}),
         retention: Retention | None = None,
         on_delete: Forget | None = None,
         owns_database: bool = False,
         playbook: ReadPlaybook | None = None,
     ) -> None:
-        """Give a turn of the apps in `bounded` `recent_events` events; delete by `on_delete`.
+        """Give a turn of a bounded app `recent_events` events; delete a session by `on_delete`.
 
-        The last answer and invocations that wait for a person come on top, whole; other apps get
-        all. All events are kept without `retention`. A database that it owns is closed with it. A
-        session that is loaded shows the `playbook` of its app. Does no I/O.
+        The last answer and invocations that wait for a person come on top, whole. All events are
+        kept without `retention`. A database that it owns is closed with it. A session that is
+        loaded shows the `playbook` of its app. Does no I/O.
         """
         self.database = database
-        self._recent_events, self._bounded = recent_events, bounded
+        self._recent_events = recent_events
+        self._bounded = {OWN_APP}
         self._retention = retention or Retention()
         self._on_delete = on_delete
         self._owns_database = owns_database
         self._playbook = playbook
         self._turns: OrderedDict[tuple[SessionKey, str], TurnBuffer] = OrderedDict()
+
+    def bound(self, app: str) -> None:
+        """Note that the turns of an app have bounded memory; those of our own always have."""
+        self._bounded.add(app)
 
     def hold(self, key: SessionKey, invocation_id: str) -> TurnBuffer:
         """Buffer what an invocation appends, until its turn is written or discarded."""
