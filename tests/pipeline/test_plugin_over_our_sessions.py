@@ -13,7 +13,7 @@ from google.adk.sessions import BaseSessionService
 from google.adk.tools.tool_context import ToolContext
 from google.genai import types
 
-from acc_ace import Container, build_container
+from acc_ace import Container, Conversation, build_container
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from config import Settings
 from tests.fakes.scripted_llm import ScriptedLlm, call
@@ -56,6 +56,21 @@ async def test_a_conversation_goes_on_with_the_agent_that_answered_last(
         assert await app.ask(f"And invoice {number}?") == "It is paid."
     assert len(boss.requests) == 1
     assert await loaded(sessions) == ["And invoice 11?", "It is paid."]
+
+
+async def test_a_conversation_over_the_api_goes_on_with_that_agent_too(
+    container: Container,
+) -> None:
+    boss = ScriptedLlm().on("generator", call("transfer_to_agent", agent_name="billing"))
+    billing = ScriptedLlm().on("generator", "It is paid.")
+    clerk = LlmAgent(name="billing", model=billing, description="Knows invoices.")
+    root = LlmAgent(name="coordinator", model=boss, sub_agents=[clerk])
+    conversation = Conversation(container, app=Desk(root, over=container).runner.app)
+    for number in range(7, 10):
+        report = await conversation.turn(KEY, f"Is invoice {number} paid?")
+        assert report.answer == "It is paid."
+    assert len(boss.requests) == 1
+    await conversation.close()
 
 
 async def put(what: str, tool_context: ToolContext) -> str:
