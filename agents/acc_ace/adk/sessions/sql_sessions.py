@@ -120,7 +120,11 @@ class SqlSessionService(StoredSessions):
         self._bounded.add(app)
 
     def hold(self, key: SessionKey, invocation_id: str) -> TurnBuffer:
-        """Buffer what an invocation appends, until its turn is written or discarded."""
+        """Buffer what an invocation appends, until its turn is written or discarded.
+
+        Its app is bounded from then on.
+        """
+        self.bound(key.app)
         ended = [name for name, turn in self._turns.items() if not turn.is_open]
         for name in ended[: max(0, len(ended) - _ENDED_TURNS)]:
             del self._turns[name]
