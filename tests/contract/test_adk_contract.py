@@ -63,8 +63,9 @@ def changing(author: str = "clerk", **state: Any) -> Event:
 
 async def reloaded(service: BaseSessionService, session: Session, **config: Any) -> Session:
     """The session as a caller gets it who has not seen it yet."""
-    name = {"app_name": session.app_name, "user_id": session.user_id, "session_id": session.id}
-    stored = await service.get_session(**name, **config)
+    stored = await service.get_session(
+        app_name=session.app_name, user_id=session.user_id, session_id=session.id, **config
+    )
     assert stored is not None
     return stored
 
