@@ -12,7 +12,6 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.models import BaseLlm
 from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
-from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
@@ -21,7 +20,7 @@ from acc_ace.adk.bounded_turn import BoundedTurn, turn_taker
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import ensure_session, session_deleted_error
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.adk.sessions.session_services import StoredSessions
+from acc_ace.adk.sessions.session_services import NO_EVENTS
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.turn_report import TurnRepeated, repeated_event
 from acc_ace.adk.user_content import confirmation_content, input_content
@@ -74,8 +73,6 @@ class Conversation:
         self._container = container
         self._app = app or build_app(container, models)
         self._sessions = session_service or open_session_service(container)
-        if isinstance(self._sessions, StoredSessions):
-            self._sessions.bound(self._app.name)
         self._runner = Runner(
             app=self._app,
             session_service=self._sessions,
@@ -414,12 +411,13 @@ class Conversation:
             await ensure_session(self._sessions, key)
             if self._taker is not None:
                 self._taker.records.request(key, request)
+            is_alone = request.input is not None and isinstance(self._app.root_agent, BoundedTurn)
             async for _ in self._runner.run_async(
                 user_id=key.user,
                 session_id=key.session,
                 new_message=message,
                 state_delta=dict(state),
-                run_config=self._run_config(request),
+                run_config=_ALONE if is_alone else _AS_BOUNDED,
             ):
                 pass
         except SessionNotFoundError as error:
@@ -437,10 +435,6 @@ class Conversation:
         if self._taker is None:
             self._maintenance.wake(self._app.name)
 
-    def _run_config(self, request: TurnOptions) -> RunConfig:
-        is_pipeline = isinstance(self._app.root_agent, BoundedTurn)
-        return _NO_EVENTS if is_pipeline and request.input is not None else _AS_BOUNDED
-
     def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         wait_s = self._container.settings.limits.turn_wait_s
         return self._container.lock.hold(key, wait_s=wait_s)
@@ -452,10 +446,7 @@ def _state_of(authority: Authority, judgement: Judgement | None) -> dict[str, An
     return {keys.INPUT_AUTHORITY: authority.value} | {f"temp:{k}": v for k, v in judged.items()}
 
 
-_NO_EVENTS = RunConfig(
-    streaming_mode=StreamingMode.SSE,
-    get_session_config=GetSessionConfig(num_recent_events=0),
-)
+_ALONE = RunConfig(streaming_mode=StreamingMode.SSE, get_session_config=NO_EVENTS)
 """The pipeline reads no past events, so none are loaded: cost stays flat as the session grows."""
 
 _AS_BOUNDED = RunConfig(streaming_mode=StreamingMode.SSE)

@@ -64,6 +64,7 @@ from acc_ace.adk.sessions.session_rows import (
 from acc_ace.adk.sessions.session_services import StoredSessions
 from acc_ace.adk.sessions.stored_state import (
     ReadPlaybook,
+    is_bare,
     keep_changes,
     lasting,
     own_state,
@@ -227,7 +228,11 @@ class SqlSessionService(StoredSessions):
         key = _key(session)
         live = make_storable(event)
         protect(event, key)
-        session.state.update(take_projection(event))
+        projection = take_projection(event)
+        session.state.update(projection)
+        if projection and is_bare(event):
+            # The playbook's own store has all of it.
+            return await super().append_event(session, event)
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
         await self._store(key, event, loaded_at=session.last_update_time)

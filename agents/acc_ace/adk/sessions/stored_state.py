@@ -16,11 +16,14 @@ from google.adk.sessions import State
 
 from acc_ace.core.schemas.base import OWN_APP, Authority, SessionKey
 from acc_ace.core.schemas.state import (
-    BETWEEN_STAGES,
+    CURATOR_OUTPUT,
+    GENERATOR_OUTPUT,
     INPUT_AUTHORITY,
     JUDGEMENT,
     PERSISTED,
     PLAYBOOK,
+    REFLECTOR_OUTPUT,
+    USER_QUERY,
 )
 from acc_ace.errors import StoreError
 from acc_ace.storage.sql_rows import Rows, marks
@@ -32,6 +35,7 @@ Raises StoreError.
 """
 
 _CLIENT = "user"
+_OURS = PERSISTED | {USER_QUERY, GENERATOR_OUTPUT, REFLECTOR_OUTPUT, CURATOR_OUTPUT}
 _OF_WEB_UI = "__session_metadata__"
 """ADK's web UI stores the display name of a session under this key."""
 
@@ -56,7 +60,7 @@ def allowed(app: str, key: str, value: object) -> bool:
         return value != Authority.SYSTEM.value
     if app == OWN_APP:
         return key == _OF_WEB_UI
-    return key not in PERSISTED and key not in BETWEEN_STAGES
+    return key not in _OURS
 
 
 _ELSEWHERE = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
@@ -68,6 +72,12 @@ def take_projection(event: Event) -> dict[str, Any]:
     """Remove the playbook from an event: it is read through from its store, and not copied."""
     delta = event.actions.state_delta
     return {PLAYBOOK: delta.pop(PLAYBOOK)} if PLAYBOOK in delta else {}
+
+
+def is_bare(event: Event) -> bool:
+    """Whether the event says no more than who made it, and when."""
+    names = ("id", "timestamp", "author", "invocation_id", "branch", "node_info")
+    return event == Event(**{name: getattr(event, name) for name in names})
 
 
 async def shown_playbook(read: ReadPlaybook, app: str) -> dict[str, Any]:

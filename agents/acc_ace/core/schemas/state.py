@@ -9,7 +9,7 @@ PLAYBOOK: Final = "app:playbook"
 """dict: `{version, digest, **Playbook.to_dict()}`. Persisted projection of the PlaybookStore."""
 
 PERSISTED: Final = frozenset({CCS, PLAYBOOK})
-"""Our only persisted keys; clients may not write them."""
+"""The only persisted keys; clients may not write them."""
 
 USER_QUERY: Final = "temp:user_query"
 """dict: TurnInput, x_t."""
@@ -25,9 +25,6 @@ REFLECTOR_OUTPUT: Final = "temp:reflector_output"
 
 CURATOR_OUTPUT: Final = "temp:curator_output"
 """dict: DeltaBatch."""
-
-BETWEEN_STAGES: Final = frozenset({USER_QUERY, GENERATOR_OUTPUT, REFLECTOR_OUTPUT, CURATOR_OUTPUT})
-"""What the stages of a turn hand to each other; clients may not write them either."""
 
 GROUND_TRUTH: Final = "temp:ground_truth"
 """str: the correct answer of this turn; only Reflector and Curator see it."""
