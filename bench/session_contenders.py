@@ -89,7 +89,9 @@ def events(number: int) -> list[Event]:
 @asynccontextmanager
 async def ours_sqlite(folder: Path) -> AsyncIterator[Contender]:
     """SqlSessionService."""
-    service = SqlSessionService(SqliteDatabase(folder / "sessions.db"), owns_database=True)
+    database = SqliteDatabase(folder / "sessions.db")
+    service = SqlSessionService(database, owns_database=True)
+    service.bound(KEY.app)
     yield Contender(service_turn(service), process_io)
     await service.close()
 
@@ -106,6 +108,7 @@ async def ours_postgres(folder: Path) -> AsyncIterator[Contender]:
         # One connection, so that the counters of one backend tell all.
         database = PostgresDatabase(server.new_database(), connections=1)
         service = SqlSessionService(database)
+        service.bound(KEY.app)
 
         async def io() -> tuple[int, int]:
             # A backend tells its counters at the end of a transaction, once a second at most.

@@ -139,8 +139,8 @@ class Settings(NamedSettings):
         default=0,
         ge=0,
         le=10_000,
-        description="Past events that ADK's Runner loads, for apps that read them; turns waiting "
-        "for a person are always loaded.",
+        description="Past events that a turn of our app or under the plugin loads, beside the last "
+        "answer and what waits for a person; other apps load all.",
     )
     playbook_files: bool = Field(
         default=False,

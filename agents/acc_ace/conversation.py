@@ -12,7 +12,6 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.models import BaseLlm
 from google.adk.runners import Runner
 from google.adk.sessions import BaseSessionService
-from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
 from acc_ace.adk.answer_feedback import FeedbackLearner
@@ -21,8 +20,9 @@ from acc_ace.adk.bounded_turn import BoundedTurn, turn_taker
 from acc_ace.adk.session_lifecycle import SessionMaintenance
 from acc_ace.adk.session_turns import ensure_session, session_deleted_error
 from acc_ace.adk.sessions.create_session_service import open_session_service
+from acc_ace.adk.sessions.session_services import NO_EVENTS
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.adk.turn_report import TurnRepeated, repeated_event
+from acc_ace.adk.turn_report import TurnRepeated, repeated_event, repeated_turn
 from acc_ace.adk.user_content import confirmation_content, input_content
 from acc_ace.adk.user_data_service import UserDataService
 from acc_ace.bootstrap import build_container
@@ -33,7 +33,7 @@ from acc_ace.core.schemas.artifact import Artifact, Erased
 from acc_ace.core.schemas.base import Authority, Name, PlaybookScope, SessionKey, Tenant
 from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, JournalEntry
 from acc_ace.core.schemas.cost import SessionCost
-from acc_ace.core.schemas.interaction import Attachment, Interaction
+from acc_ace.core.schemas.interaction import Attachment
 from acc_ace.core.schemas.playbook import DeltaRecord, StoredPlaybook
 from acc_ace.core.schemas.reflection import Judgement
 from acc_ace.core.schemas.report import (
@@ -49,7 +49,6 @@ from acc_ace.errors import AccAceError, ConfigError, InputError, NotFoundError
 from acc_ace.pipeline import APP_NAME, build_app
 from acc_ace.turn.erasing import erase_artifacts
 from acc_ace.turn.learning_queue import TurnLearning
-from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.rule_service import RuleService
 from acc_ace.turn.session_changes import Rollback, edit_state
 from acc_ace.turn.turn_record import TurnOptions
@@ -409,18 +408,19 @@ class Conversation:
         queue: "asyncio.Queue[TurnEvent | None]",
     ) -> None:
         try:
-            if (earlier := await self._repeated(key, request)) is not None:
-                queue.put_nowait(await repeated_event(self._container, key, earlier))
+            if (repeated := await repeated_turn(self._container, key, request)) is not None:
+                queue.put_nowait(repeated)
                 return
             await ensure_session(self._sessions, key)
             if self._taker is not None:
                 self._taker.records.request(key, request)
+            is_alone = request.input is not None and isinstance(self._app.root_agent, BoundedTurn)
             async for _ in self._runner.run_async(
                 user_id=key.user,
                 session_id=key.session,
                 new_message=message,
                 state_delta=dict(state),
-                run_config=_RESUME_CONFIG if request.input is None else _RUN_CONFIG,
+                run_config=_ALONE if is_alone else _AS_BOUNDED,
             ):
                 pass
         except SessionNotFoundError as error:
@@ -438,17 +438,6 @@ class Conversation:
         if self._taker is None:
             self._maintenance.wake(self._app.name)
 
-    async def _repeated(self, key: SessionKey, request: TurnOptions) -> Interaction | None:
-        """The committed turn of this idempotency key, once the one that runs has ended.
-
-        What comes between this and the turn's own check is refused there, and logged by ADK.
-        """
-        if not request.idempotency_key:
-            return None
-        async with self._hold(key):
-            name, lifecycle = request.idempotency_key, TurnLifecycle(self._container)
-            return await lifecycle.repeated(key, name, request.input)
-
     def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
         wait_s = self._container.settings.limits.turn_wait_s
         return self._container.lock.hold(key, wait_s=wait_s)
@@ -460,11 +449,8 @@ def _state_of(authority: Authority, judgement: Judgement | None) -> dict[str, An
     return {keys.INPUT_AUTHORITY: authority.value} | {f"temp:{k}": v for k, v in judged.items()}
 
 
-_RUN_CONFIG = RunConfig(
-    streaming_mode=StreamingMode.SSE,
-    get_session_config=GetSessionConfig(num_recent_events=0),
-)
+_ALONE = RunConfig(streaming_mode=StreamingMode.SSE, get_session_config=NO_EVENTS)
 """The pipeline reads no past events, so none are loaded: cost stays flat as the session grows."""
 
-_RESUME_CONFIG = RunConfig(streaming_mode=StreamingMode.SSE)
-"""ADK looks for the call that a person answers among the events."""
+_AS_BOUNDED = RunConfig(streaming_mode=StreamingMode.SSE)
+"""ADK looks among the events for the call that a person answers and for who answered last."""

@@ -11,7 +11,7 @@ from google.adk.events import Event, EventActions
 from google.genai import types
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.storage.sqlite.database import SqliteDatabase
+from tests.fakes.session_services import in_file
 
 HERE: dict[str, Any] = {"app_name": "shop", "user_id": "aiko", "session_id": "s1"}
 STATE = {"cart": "begun"}
@@ -19,9 +19,7 @@ STATE = {"cart": "begun"}
 
 @pytest.fixture
 async def service(tmp_path: Path) -> AsyncIterator[SqlSessionService]:
-    opened = SqlSessionService(
-        SqliteDatabase(tmp_path / "sessions.db"), owns_database=True, recent_events=50
-    )
+    opened = in_file(tmp_path, recent_events=50)
     yield opened
     await opened.close()
 

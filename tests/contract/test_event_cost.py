@@ -6,10 +6,10 @@ from pathlib import Path
 from google.adk.events import Event
 
 from acc_ace.adk.sessions.event_buffer import write_events
-from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.storage.sqlite.database import SqliteDatabase
 from tests.fakes.scripted_llm import text_content
+from tests.fakes.session_services import over
 
 KEY = SessionKey("shop", "aiko", "s-1")
 
@@ -28,7 +28,7 @@ class _Steps:
 async def _steps(directory: Path, turns: int) -> dict[str, int]:
     """Steps of SQLite for what a turn asks of a session with so many turns behind it."""
     database = SqliteDatabase(directory / f"{turns}.db")
-    service = SqlSessionService(database, recent_events=20)
+    service = over(database, recent_events=20)
     await service.create_session(app_name=KEY.app, user_id=KEY.user, session_id=KEY.session)
     events = [event for turn in range(turns) for event in _turn(turn)]
     await database.write(lambda rows: write_events(rows, KEY, events))

@@ -1,6 +1,10 @@
-"""Session services over one store of each kind, as one process after the other opens them."""
+"""Session services over one store of each kind, as one process after the other opens them.
+
+The turns of the app `shop` have bounded memory; any other app is as with ADK's own services.
+"""
 
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +13,7 @@ from google.adk.sessions import BaseSessionService
 
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.storage.sqlite.database import SqliteDatabase
+from acc_ace.unit_of_work import Database
 from tests.fakes.extensions import server_database
 
 Open = Callable[..., SqlSessionService]
@@ -16,7 +21,15 @@ Open = Callable[..., SqlSessionService]
 
 def in_file(folder: Path, **options: Any) -> SqlSessionService:
     """Ours over a file, with the options of `SqlSessionService`; it closes the file."""
-    return SqlSessionService(SqliteDatabase(folder / "sessions.db"), owns_database=True, **options)
+    database = SqliteDatabase(folder / "sessions.db")
+    return over(database, owns_database=True, **options)
+
+
+def over(database: Database, **options: Any) -> SqlSessionService:
+    """Ours over a database."""
+    service = SqlSessionService(database, **options)
+    service.bound("shop")
+    return service
 
 
 async def close(service: BaseSessionService) -> None:
@@ -40,5 +53,5 @@ async def open_service(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncI
             await service.close()
     else:
         database = server_database(request)
-        yield lambda **options: SqlSessionService(database, **options)
+        yield partial(over, database)
         await database.close()

@@ -27,7 +27,7 @@ from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from schemas.base import SessionKey
 from tests.fakes.examples import examples
 from tests.fakes.extensions import server_database
-from tests.fakes.session_services import in_file
+from tests.fakes.session_services import in_file, over
 
 KEYS = ("cart", "name")
 BEGUN = {"cart": "begun"}
@@ -216,9 +216,7 @@ def test_a_turn_loads_what_adk_leaves_of_a_session_in_postgresql(
 ) -> None:
     database = server_database(request)
     run_lives(
-        lambda recent, retention: SqlSessionService(
-            database, recent_events=recent, retention=retention
-        ),
+        lambda recent, retention: over(database, recent_events=recent, retention=retention),
         examples=EXAMPLES // 2,
     )
     asyncio.run(database.close())

@@ -25,6 +25,7 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event, EventActions
 from google.adk.events._internal_metadata import mark_restored
 from google.adk.runners import Runner
+from google.adk.sessions import Session
 from google.adk.sessions.base_session_service import GetSessionConfig
 from google.genai import types
 
@@ -34,7 +35,7 @@ from acc_ace.core.schemas.state import CCS, GENERATOR_OUTPUT, INPUT_AUTHORITY, P
 from acc_ace.errors import CorruptStoreError, StoreError
 from acc_ace.storage.sqlite.database import IN_MEMORY, SqliteDatabase
 from schemas.base import SessionKey, Tenant
-from tests.fakes.session_services import Open, open_service
+from tests.fakes.session_services import Open, in_file, open_service
 
 __all__ = ["open_service"]
 
@@ -45,7 +46,7 @@ FORGED: dict[str, Any] = {CCS: {"semantic_gist": "forged"}, PLAYBOOK: {"version"
 
 
 @pytest.fixture
-async def in_file(tmp_path: Path) -> AsyncIterator[SqlSessionService]:
+async def file_service(tmp_path: Path) -> AsyncIterator[SqlSessionService]:
     opened = SqlSessionService(SqliteDatabase(tmp_path / "memory.db"), owns_database=True)
     yield opened
     await opened.close()
@@ -74,9 +75,9 @@ def staged(state: dict[str, Any], text: str | None = None) -> Event:
     )
 
 
-async def started(service: SqlSessionService) -> None:
-    """A session with our state and two events."""
-    session = await service.create_session(**HERE)
+async def started(service: SqlSessionService, session: Session | None = None) -> None:
+    """A session with our state and two events more."""
+    session = session or await service.create_session(**HERE)
     await service.append_event(session, said("hello"))
     await service.append_event(session, staged({**OURS, **LEARNED}, "hi"))
 
@@ -87,23 +88,23 @@ async def state(service: SqlSessionService) -> dict[str, Any]:
     return dict(session.state)
 
 
-async def test_the_runner_gets_no_history_and_the_web_ui_gets_all(
+async def test_a_turn_of_a_bounded_app_gets_the_last_answer_and_the_web_ui_gets_all(
     service: SqlSessionService,
 ) -> None:
-    await started(service)
+    session = await service.create_session(**HERE)
+    await service.append_event(session, said("earlier").model_copy(update={"invocation_id": "h"}))
+    await started(service, session)
     as_runner = await service.get_session(**HERE, config=None)
     as_web_ui = await service.get_session(**HERE)
     assert as_runner is not None
     assert as_web_ui is not None
-    assert len(as_runner.events) == 0
-    assert len(as_web_ui.events) == 2
+    assert [event.invocation_id for event in as_runner.events] == ["i", "i"]
+    assert len(as_web_ui.events) == 3
     assert as_runner.state == as_web_ui.state == OURS
 
 
 async def test_the_runner_may_be_given_recent_events_of_whole_turns(tmp_path: Path) -> None:
-    service = SqlSessionService(
-        SqliteDatabase(tmp_path / "memory.db"), owns_database=True, recent_events=1
-    )
+    service = in_file(tmp_path, recent_events=1)
     await started(service)
     session = await service.get_session(**HERE, config=None)
     assert session is not None
@@ -123,13 +124,13 @@ async def test_an_explicit_config_is_obeyed(service: SqlSessionService) -> None:
 
 
 class _Echo(BaseAgent):
-    """Answers with the number of events that the Runner loaded, and hands state over."""
+    """Hands state over, and answers with the number of events that the Runner loaded."""
 
     async def _run_async_impl(self, ctx: InvocationContext) -> AsyncGenerator[Event, None]:
-        yield staged({GENERATOR_OUTPUT: {"candidates": []}})
-        yield staged(
-            {CCS: {"recalled": GENERATOR_OUTPUT in ctx.session.state}}, str(len(ctx.session.events))
-        )
+        turn = {"invocation_id": ctx.invocation_id}
+        yield staged({GENERATOR_OUTPUT: {"candidates": []}}).model_copy(update=turn)
+        recalled = {CCS: {"recalled": GENERATOR_OUTPUT in ctx.session.state}}
+        yield staged(recalled, str(len(ctx.session.events))).model_copy(update=turn)
 
 
 async def answers(runner: Runner) -> list[str]:
@@ -149,7 +150,8 @@ async def test_adk_2_13_runner_loads_the_same_at_every_turn(
     runner = Runner(app_name="shop", agent=_Echo(name="echo"), session_service=service)
     await service.create_session(**HERE)
     loaded = [await answers(runner) for _ in range(5)]
-    assert loaded == [["2"]] * 5
+    # The message and the hand-over of the turn, and from then on the three events of the last one.
+    assert loaded == [["2"], *[["5"]] * 4]
     assert await state(service) == {CCS: {"recalled": True}}
     assert RunConfig().get_session_config is None
 
@@ -162,19 +164,8 @@ async def test_the_runner_gives_later_events_later_ids(service: SqlSessionServic
     stored = await service.get_session(**HERE)
     assert stored is not None
     ids = [event.id for event in stored.events]
-    assert len(ids) == 10
+    assert len(ids) == 15
     assert ids == sorted(set(ids))
-
-
-async def test_a_hand_over_between_stages_leaves_no_row(
-    service: SqlSessionService,
-) -> None:
-    runner = Runner(app_name="shop", agent=_Echo(name="echo"), session_service=service)
-    await service.create_session(**HERE)
-    await answers(runner)
-    session = await service.get_session(**HERE)
-    assert session is not None
-    assert len(session.events) == 2
 
 
 async def test_no_event_and_no_state_holds_a_copy_of_the_playbook(
@@ -228,9 +219,9 @@ async def test_clients_cannot_write_our_state(
         event = mark_restored(event.model_copy(update={"author": "acc_ace"}))
     with caplog.at_level(logging.WARNING):
         await service.append_event(session, event)
-    assert await state(service) == {**OURS, "colour": "blue"}
-    assert session.state == {**OURS, "colour": "blue"}
-    assert "client_state_dropped session=s-1 keys=app:motd,app:playbook,ccs" in caplog.text
+    theirs = {"app:motd": "for all users", "colour": "blue"}
+    assert await state(service) == session.state == {**OURS, **theirs}
+    assert "client_state_dropped session=s-1 keys=app:playbook,ccs" in caplog.text
 
 
 async def test_a_new_session_cannot_bring_our_state(service: SqlSessionService) -> None:
@@ -332,8 +323,10 @@ async def test_deleting_a_session_forgets_it_everywhere(tmp_path: Path) -> None:
     await deleting.close()
 
 
-async def test_erasing_a_user_leaves_no_bytes(in_file: SqlSessionService, tmp_path: Path) -> None:
-    service = in_file
+async def test_erasing_a_user_leaves_no_bytes(
+    file_service: SqlSessionService, tmp_path: Path
+) -> None:
+    service = file_service
     session = await service.create_session(**HERE)
     for number in range(50):
         delta = {"user:name": "zyzzyvamarker", CCS: {"t": f"zyzzyvamarker {number}"}}
@@ -345,9 +338,9 @@ async def test_erasing_a_user_leaves_no_bytes(in_file: SqlSessionService, tmp_pa
 
 
 async def test_persisted_bytes_per_turn_are_flat(
-    in_file: SqlSessionService, tmp_path: Path
+    file_service: SqlSessionService, tmp_path: Path
 ) -> None:
-    service = in_file
+    service = file_service
     await service.create_session(**HERE)
     playbook = {"version": 0, "bullets": ["lesson " * 2_000]}
     for number in range(40):

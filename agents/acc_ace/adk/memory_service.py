@@ -1,12 +1,14 @@
 """The artifact store as ADK's memory service, for any ADK agent and its LoadMemoryTool.
 
-Each event of a session becomes an artifact of that session; each result says why it matched.
+Each event of a session becomes an artifact of that session; each result is the text as it was
+said, with its author beside it, and says why it matched.
 A memory's text raises no authority: it is evidence, whatever its author.
 """
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, tzinfo
+from typing import Final
 
 from google.adk.events import Event
 from google.adk.memory.base_memory_service import SearchMemoryResponse
@@ -148,8 +150,8 @@ def _from_events(
         if text:
             yield Artifact(
                 artifact_id=f"event:{key.session}:{event.id or _digest(event.author, text)}",
-                content=f"{_label(event.author)}: {text}",
-                source="memory",
+                content=_labelled(event.author, text),
+                source=_SOURCE,
                 created_at=_time_of(event),
                 tenant=key.tenant,
                 kind=ArtifactKind.NOTE,
@@ -159,9 +161,25 @@ def _from_events(
             )
 
 
-def _label(author: str) -> str:
-    """Who a stored text is by; an agent that is named like a role of a prompt is an agent."""
-    return "agent" if author.lower() in {"assistant", "developer", "system"} else author
+_SOURCE: Final = "memory"
+"""Where artifacts of this service are from, and the label of a text that would seem to have one."""
+
+
+def _labelled(author: str | None, text: str) -> str:
+    """The text as it is stored: with who it is by, for recall.
+
+    An agent that is named like a role of a prompt is an agent.
+    """
+    if author and text:
+        is_role = author.lower() in {"assistant", "developer", "system"}
+        return f"{'agent' if is_role else author}: {text}"
+    return f"{_SOURCE}: {text}" if said_by(text) else text
+
+
+def _unlabelled(artifact: Artifact, author: str) -> str:
+    """The text as it was added."""
+    content = artifact.content
+    return content.removeprefix(f"{author}: ") if artifact.source == _SOURCE else content
 
 
 def _turns(events: Sequence[Event]) -> list[int | None]:
@@ -177,8 +195,8 @@ def _from_memory(tenant: Tenant, memory: MemoryEntry, now: datetime) -> Artifact
     text = memory_text(memory)
     return Artifact(
         artifact_id=memory.id or f"memory:{_digest(memory.author, text)}",
-        content=f"{_label(memory.author)}: {text}" if memory.author and text else text,
-        source="memory",
+        content=_labelled(memory.author, text),
+        source=_SOURCE,
         created_at=_moment(memory.timestamp) if memory.timestamp else now,
         tenant=tenant,
         kind=ArtifactKind.NOTE,
@@ -217,7 +235,7 @@ def _memory(item: RecalledArtifact, author: str) -> MemoryEntry:
         id=artifact.artifact_id,
         author=author,
         timestamp=artifact.created_at.isoformat(),
-        content=types.Content(role="user", parts=[types.Part(text=artifact.content)]),
+        content=types.Content(role="user", parts=[types.Part(text=_unlabelled(artifact, author))]),
         custom_metadata={
             "score": item.score,
             "why": item.why,

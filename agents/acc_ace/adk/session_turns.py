@@ -85,6 +85,8 @@ class SessionTurns:
         if (lease := self._leases.get(id(ctx.session))) is not None:
             return lease
         key = session_key(ctx)
+        if isinstance(ctx.session_service, StoredSessions):
+            ctx.session_service.bound(key.app)
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.lifecycle.hold(key))
             await _reload(ctx, key)

@@ -35,9 +35,10 @@ from acc_ace.core.schemas.report import (
 )
 from acc_ace.core.text.normalize import language_of
 from acc_ace.errors import AccAceError, NotFoundError
+from acc_ace.turn.lifecycle import TurnLifecycle
 from acc_ace.turn.spending import Spending, turn_cost
 from acc_ace.turn.turn_commit import interaction_of
-from acc_ace.turn.turn_record import TurnRecord, require
+from acc_ace.turn.turn_record import TurnOptions, TurnRecord, require
 
 logger = logging.getLogger(__name__)
 
@@ -60,6 +61,22 @@ async def repeated_event(
     if entry is None:
         raise NotFoundError(f"session '{key.session}' has no version {interaction.ccs_version}")
     return TurnDone(report=_report(key, entry, interaction, container.settings.limits))
+
+
+async def repeated_turn(
+    container: Container, key: SessionKey, request: TurnOptions
+) -> TurnDone | TurnPaused | None:
+    """The last event of the committed turn of an idempotency key, once one that runs has ended.
+
+    What comes between this and the turn's own check is refused there, and logged by ADK. Raises
+    SessionBusyError, InputError for another input, or StoreError.
+    """
+    if not request.idempotency_key:
+        return None
+    async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
+        lifecycle = TurnLifecycle(container)
+        turn = await lifecycle.repeated(key, request.idempotency_key, request.input)
+    return None if turn is None else await repeated_event(container, key, turn)
 
 
 def reported_constraints(

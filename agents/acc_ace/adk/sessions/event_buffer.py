@@ -8,7 +8,7 @@ from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event
 
 from acc_ace.adk.sessions.event_retention import apply_rewind
-from acc_ace.adk.sessions.event_rows import OPEN_CALLS, add_event, body_of
+from acc_ace.adk.sessions.event_rows import OPEN_CALLS, add_event, body_of, under_free_id
 from acc_ace.adk.sessions.json_safe import make_storable
 from acc_ace.adk.sessions.session_rows import touch_session, write_state
 from acc_ace.adk.sessions.stored_state import lasting, take_projection
@@ -20,12 +20,32 @@ _log = logging.getLogger(__name__)
 
 
 def write_events(rows: Rows, key: SessionKey, events: Sequence[Event]) -> None:
-    """Write events in order; idempotent. Raises SessionNotFoundError."""
-    changed_at = max((event.timestamp for event in events), default=0.0)
-    session = touch_session(rows, key, at=changed_at)
+    """Write the events of a turn in order; idempotent, a changed one takes the place of its id.
+
+    Raises SessionNotFoundError.
+    """
+    session = _touched(rows, key, events[-1])
+    _warn(key, sum(_write_event(rows, session, key, event) for event in events))
+
+
+def write_event(rows: Rows, key: SessionKey, event: Event, *, loaded_at: float | None) -> None:
+    """Write an event that is of no turn that is held; idempotent.
+
+    Another event under a stored id gets an id of its own. Raises SessionNotFoundError, and with
+    `loaded_at`, the last change that the writer knows, StaleSessionError after a later one.
+    """
+    session = _touched(rows, key, event, loaded_at=loaded_at)
+    _warn(key, _write_event(rows, session, key, under_free_id(rows, session, event)))
+
+
+def _touched(rows: Rows, key: SessionKey, event: Event, *, loaded_at: float | None = None) -> int:
+    session = touch_session(rows, key, at=event.timestamp, loaded_at=loaded_at)
     if session is None:
         raise SessionNotFoundError(f"Session {key.session} not found.")
-    forgotten = sum(_write_event(rows, session, key, event) for event in events)
+    return session
+
+
+def _warn(key: SessionKey, forgotten: int) -> None:
     if forgotten:
         # They can no longer be answered once their events are out of the window.
         _log.warning(

@@ -6,6 +6,8 @@ a call, and neither does ADK when it seals all calls of an aborted run: the pers
 answer.
 """
 
+import json
+import uuid
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple
 
@@ -49,6 +51,7 @@ def starts_turn(event: Event) -> bool:
 
 
 _PAGE = 500
+_STEP = 8
 _BEYOND = 2**63 - 1
 """Greater than every sequence number."""
 _LONG_AGO = float("-inf")
@@ -75,6 +78,20 @@ def add_event(rows: Rows, session: int, event: Event) -> int:
         (session, event.id, event.invocation_id, event.timestamp, body_of(event)),
     )
     return note_calls(rows, session, event.invocation_id, pending_tool_calls(event))
+
+
+def under_free_id(rows: Rows, session: int, event: Event) -> Event:
+    """The event, or a copy with an id of its own where another event is stored under its id.
+
+    The copy's id follows from the event, so that writing it again makes no second one.
+    """
+    body = body_of(event)
+    row = rows.one(
+        "SELECT body FROM adk_events WHERE session_id = ? AND event_id = ?", (session, event.id)
+    )
+    if row is None or row[0] == body:
+        return event
+    return event.model_copy(update={"id": str(uuid.uuid5(uuid.NAMESPACE_OID, body))})
 
 
 def body_of(event: Event) -> str:
@@ -104,8 +121,11 @@ def read_newest(rows: Rows, session: int, *, limit: int | None, since: float | N
 
 
 def read_window(rows: Rows, session: int, *, recent: int) -> list[str]:
-    """The newest `recent` events and those of invocations that wait, each invocation whole."""
-    newest = _newest(rows, session, recent)
+    """The newest `recent` events, the last answer, and what waits; each invocation whole.
+
+    By the last answer ADK's Runner finds the agent that the conversation goes on with.
+    """
+    newest = [*_newest(rows, session, recent), *_last_answer(rows, session)]
     waiting = {
         invocation
         for invocation, answered in _calls(rows, session)
@@ -197,6 +217,22 @@ def _newest(rows: Rows, session: int, count: int) -> list[tuple[Any, ...]]:
         "SELECT seq, invocation_id FROM adk_events WHERE session_id = ? ORDER BY seq DESC LIMIT ?",
         (session, count),
     )
+
+
+def _last_answer(rows: Rows, session: int) -> list[tuple[Any, ...]]:
+    """The newest event in which an agent said something; reads few more than come after it."""
+    before = _BEYOND
+    while page := rows.all(
+        "SELECT seq, invocation_id, body FROM adk_events WHERE session_id = ? AND seq < ? "
+        "ORDER BY seq DESC LIMIT ?",
+        (session, before, _STEP),
+    ):
+        for seq, invocation, body in page:
+            event = json.loads(body)
+            if event["author"] != _PERSON and "content" in event:
+                return [(seq, invocation)]
+        before = page[-1][0]
+    return []
 
 
 def _calls(rows: Rows, session: int) -> list[tuple[Any, ...]]:

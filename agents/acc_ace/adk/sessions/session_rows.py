@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from google.adk.errors import StaleSessionError
 from google.adk.platform import uuid as adk_ids
 from google.adk.sessions import State
 
@@ -62,14 +63,27 @@ def add_session(
     return row[0] if row else None
 
 
-def touch_session(rows: Rows, key: SessionKey, *, at: float) -> int | None:
-    """Update the time of a session; return its row, or None when there is no such session."""
+def touch_session(
+    rows: Rows, key: SessionKey, *, at: float, loaded_at: float | None = None
+) -> int | None:
+    """Set the time of a session; return its row, or None when there is no such session.
+
+    With `loaded_at`, raises StaleSessionError when it was changed at another time since.
+    """
     row = rows.one(
-        "UPDATE adk_sessions SET updated_at = CASE WHEN updated_at < ? THEN ? ELSE updated_at END "
-        "WHERE app = ? AND user_id = ? AND session = ? RETURNING id",
-        (at, at, *key),
+        f"SELECT id, updated_at FROM adk_sessions WHERE {_KEY}{rows.lock}",  # noqa: S608 - constants
+        key,
     )
-    return row[0] if row else None
+    if row is None:
+        return None
+    session: int = row[0]
+    # Its own time: this write, done again after the reply to its COMMIT was lost.
+    if loaded_at is not None and row[1] not in {loaded_at, at}:
+        raise StaleSessionError(
+            f"session {key.session} was changed since it was loaded; load it again"
+        )
+    rows.run("UPDATE adk_sessions SET updated_at = ? WHERE id = ?", (at, session))
+    return session
 
 
 def read_time(rows: Rows, key: SessionKey) -> float | None:

@@ -20,6 +20,10 @@ class StoredSessions(BaseSessionService):
     database: Database
 
     @abstractmethod
+    def bound(self, app: str) -> None:
+        """Note that the turns of an app have bounded memory: they need few events."""
+
+    @abstractmethod
     def hold(self, key: SessionKey, invocation_id: str) -> EventBuffer:
         """Buffer what an invocation appends, until its turn is written or discarded."""
 

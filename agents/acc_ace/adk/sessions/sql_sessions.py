@@ -1,21 +1,14 @@
 """ADK's sessions in the database of the stores, whichever it is.
 
-What a turn loads and stores does not grow with the history. The differences from ADK's own services
-(google-adk 2.13):
+An event is stored whole, or it is partial. The differences from ADK's own services (google-adk
+2.13) are listed in docs/deploy.md, *Where our sessions differ from ADK's*. Most are of bounded
+apps, our own and those under the plugin, so that what a turn loads does not grow with the history:
+the Runner asks with `config=None` and gets the newest few events, the last answer and, whole, the
+invocations that wait for a person; the web UI leaves `config` out and gets all.
 
-- The Runner asks with `config=None` and gets the newest few events and, whole, the invocations that
-  wait for a person, however long ago; the web UI leaves `config` out and gets all.
-- A rewind deletes the events that it reverts.
-- Old events may be deleted, or offloaded to long-term memory and then deleted.
-- Clients cannot write our state: `PATCH`, `state_delta` of `/run` and the state of a new session
-  lose the protected keys, with a warning in the log.
-- A session that was written meanwhile is no error: turns of a session run one at a time, state
-  merges key by key, and the journal is the authority on `ccs`. ADK's check would discard an answer
-  that is already paid for.
-- ADK's ids are time-ordered once a session has been read, so that the indexes over them grow at
-  their end and a turn writes no more pages the longer the session is.
-- An event of which nothing would outlive the turn is not stored. The playbook in session.state is
-  read through from its own store: neither an event nor the app's state holds a copy.
+ADK's ids are time-ordered once a session has been read, so that the indexes over them grow at their
+end and a turn writes no more pages the longer the session is. The playbook in session.state is read
+through from its own store: neither an event nor the app's state holds a copy.
 
 A turn can be stored in one transaction with the rows of the other stores:
 
@@ -31,18 +24,19 @@ run. Writes from outside of the invocation (a rewind, a PATCH, a compaction) are
 once.
 """
 
+import inspect
 import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from google.adk.errors.already_exists_error import AlreadyExistsError
 from google.adk.events import Event
 from google.adk.sessions import Session
 from google.adk.sessions.base_session_service import GetSessionConfig, ListSessionsResponse
 
-from acc_ace.adk.sessions.event_buffer import TurnBuffer, write_events
+from acc_ace.adk.sessions.event_buffer import TurnBuffer, write_event, write_events
 from acc_ace.adk.sessions.event_retention import Retention, cut
 from acc_ace.adk.sessions.event_rows import (
     delete_events,
@@ -70,7 +64,7 @@ from acc_ace.adk.sessions.session_rows import (
 from acc_ace.adk.sessions.session_services import StoredSessions
 from acc_ace.adk.sessions.stored_state import (
     ReadPlaybook,
-    is_silent,
+    is_bare,
     keep_changes,
     lasting,
     own_state,
@@ -80,7 +74,7 @@ from acc_ace.adk.sessions.stored_state import (
     take_projection,
     unshared,
 )
-from acc_ace.core.schemas.base import SessionKey, Tenant
+from acc_ace.core.schemas.base import OWN_APP, SessionKey, Tenant
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Database
 
@@ -107,22 +101,31 @@ class SqlSessionService(StoredSessions):
         owns_database: bool = False,
         playbook: ReadPlaybook | None = None,
     ) -> None:
-        """Give the Runner `recent_events` events; delete a session by `on_delete`.
+        """Give a turn of a bounded app `recent_events` events; delete a session by `on_delete`.
 
-        Invocations that wait for a person come on top, whole. All events are kept without
-        `retention`. A database that it owns is closed with it. A session that is loaded shows the
-        `playbook` of its app. Does no I/O.
+        The last answer and invocations that wait for a person come on top, whole. All events are
+        kept without `retention`. A database that it owns is closed with it. A session that is
+        loaded shows the `playbook` of its app. Does no I/O.
         """
         self.database = database
         self._recent_events = recent_events
+        self._bounded = {OWN_APP}
         self._retention = retention or Retention()
         self._on_delete = on_delete
         self._owns_database = owns_database
         self._playbook = playbook
         self._turns: OrderedDict[tuple[SessionKey, str], TurnBuffer] = OrderedDict()
 
+    def bound(self, app: str) -> None:
+        """Note that the turns of an app have bounded memory; those of our own always have."""
+        self._bounded.add(app)
+
     def hold(self, key: SessionKey, invocation_id: str) -> TurnBuffer:
-        """Buffer what an invocation appends, until its turn is written or discarded."""
+        """Buffer what an invocation appends, until its turn is written or discarded.
+
+        Its app is bounded from then on.
+        """
+        self.bound(key.app)
         ended = [name for name, turn in self._turns.items() if not turn.is_open]
         for name in ended[: max(0, len(ended) - _ENDED_TURNS)]:
             del self._turns[name]
@@ -163,16 +166,23 @@ class SqlSessionService(StoredSessions):
         session_id: str,
         config: GetSessionConfig | None = LEFT_OUT,
     ) -> Session | None:
-        """The session: its recent events for `config=None`, all where `config` is left out."""
+        """The session with all its events, or as `config` says.
+
+        `config=None` is the same, unless ADK's Runner asks so for a turn of a bounded app: that
+        gets the recent ones.
+        """
         use_time_ordered_ids()
         key = SessionKey(app_name, user_id, session_id.strip())
+        is_run = self._is_run(app_name, config)
 
         def work(rows: Rows) -> tuple[Session, list[str]] | None:
             row = read_session(rows, key)
             if row is None:
                 return None
             session = _session(row, read_shared_state(rows, key.tenant))
-            return session, self._bodies(rows, row.id, config)
+            if is_run:
+                return session, read_window(rows, row.id, recent=self._recent_events)
+            return session, _bodies(rows, row.id, config or LEFT_OUT)
 
         loaded = await self.database.read(work)
         if loaded is None:
@@ -208,19 +218,24 @@ class SqlSessionService(StoredSessions):
         )
 
     async def append_event(self, session: Session, event: Event) -> Event:
-        """Append an event; what a client may not write is dropped from it."""
+        """Append an event whole; what a client may not write is dropped from its state.
+
+        Raises SessionNotFoundError, and StaleSessionError where the app is not bounded and the
+        session was changed since it was loaded.
+        """
         if event.partial:
             return event
         key = _key(session)
         live = make_storable(event)
         protect(event, key)
-        session.state.update(take_projection(event))
-        if is_silent(event):
-            # Steps between stages reach the running session, and are not stored.
+        projection = take_projection(event)
+        session.state.update(projection)
+        if projection and is_bare(event):
+            # The playbook's own store has all of it.
             return await super().append_event(session, event)
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
-        await self._store(key, event)
+        await self._store(key, event, loaded_at=session.last_update_time)
         session.last_update_time = event.timestamp
         appended = self._commit_event_to_session(session, event)
         if not event.actions.rewind_before_invocation_id:
@@ -288,25 +303,50 @@ class SqlSessionService(StoredSessions):
         if self._owns_database:
             await self.database.close()
 
-    def _bodies(self, rows: Rows, session: int, config: GetSessionConfig | None) -> list[str]:
-        if config is None:
-            return read_window(rows, session, recent=self._recent_events)
-        if config is LEFT_OUT:
-            return [row.body for row in read_all(rows, session)]
-        limit, since = config.num_recent_events, config.after_timestamp
-        return [] if limit == 0 else read_newest(rows, session, limit=limit, since=since)
+    async def __aenter__(self) -> Self:
+        """This service, closed at the end of the block."""
+        return self
 
-    async def _store(self, key: SessionKey, event: Event) -> None:
+    async def __aexit__(self, *_: object) -> None:
+        """Close it."""
+        await self.close()
+
+    def _is_run(self, app: str, config: GetSessionConfig | None) -> bool:
+        """Whether a run of a bounded app asks, which needs few events."""
+        # ADK's Runner asks for a run and for a rewind in the same words.
+        return config is None and app in self._bounded and not _is_rewinding()
+
+    async def _store(self, key: SessionKey, event: Event, *, loaded_at: float) -> None:
         """Store an event, unless its turn holds it back."""
         buffer = self._turns.get((key, event.invocation_id))
-        if buffer is None or not buffer.keeps_back(event):
-            await self.database.write(lambda rows: write_events(rows, key, [event]))
+        if buffer is not None:
+            if not buffer.keeps_back(event):
+                await self.database.write(lambda rows: write_events(rows, key, [event]))
+            return
+        # Turns of a bounded app run one at a time, and the journal is the authority on their state.
+        loaded = None if key.app in self._bounded else loaded_at
+        await self.database.write(lambda rows: write_event(rows, key, event, loaded_at=loaded))
 
     async def _shown(self, session: Session) -> Session:
         """The session with the playbook of its app in its state."""
         if self._playbook is not None:
             session.state.update(await shown_playbook(self._playbook, session.app_name))
         return session
+
+
+def _bodies(rows: Rows, session: int, config: GetSessionConfig) -> list[str]:
+    limit, since = config.num_recent_events, config.after_timestamp
+    if limit is None and since is None:
+        return [row.body for row in read_all(rows, session)]
+    return [] if limit == 0 else read_newest(rows, session, limit=limit, since=since)
+
+
+def _is_rewinding() -> bool:
+    """Whether `Runner.rewind_async` is among the callers, which needs all events."""
+    frame = inspect.currentframe()
+    while frame is not None and frame.f_code.co_name != "rewind_async":
+        frame = frame.f_back
+    return frame is not None
 
 
 def _key(session: Session) -> SessionKey:

@@ -10,12 +10,21 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from google.adk.events import Event, EventActions
+from google.adk.events import Event
 from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
 from google.adk.sessions import State
 
 from acc_ace.core.schemas.base import OWN_APP, Authority, SessionKey
-from acc_ace.core.schemas.state import INPUT_AUTHORITY, JUDGEMENT, PERSISTED, PLAYBOOK
+from acc_ace.core.schemas.state import (
+    CURATOR_OUTPUT,
+    GENERATOR_OUTPUT,
+    INPUT_AUTHORITY,
+    JUDGEMENT,
+    PERSISTED,
+    PLAYBOOK,
+    REFLECTOR_OUTPUT,
+    USER_QUERY,
+)
 from acc_ace.errors import StoreError
 from acc_ace.storage.sql_rows import Rows, marks
 
@@ -26,7 +35,7 @@ Raises StoreError.
 """
 
 _CLIENT = "user"
-_SHARED = ("app:", "temp:")
+_OURS = PERSISTED | {USER_QUERY, GENERATOR_OUTPUT, REFLECTOR_OUTPUT, CURATOR_OUTPUT}
 _OF_WEB_UI = "__session_metadata__"
 """ADK's web UI stores the display name of a session under this key."""
 
@@ -40,10 +49,9 @@ def is_from_client(event: Event) -> bool:
 def allowed(app: str, key: str, value: object) -> bool:
     """Whether a client may write this.
 
-    Not our persisted keys, nothing that all users share, nothing between stages. The authority
-    of an input may be lowered, never raised above the user's own, and the
-    turn's answer judged.
-    In our own app nothing else persists; under the plugin an app has its own keys.
+    None of our keys. The authority of an input may be lowered, never raised above the user's
+    own, and the turn's answer judged. In our own app nothing else persists; any other app has its
+    own keys, `app:`, `user:` and `temp:` among them, as ADK has them.
     """
     if key in JUDGEMENT:
         return True
@@ -52,7 +60,7 @@ def allowed(app: str, key: str, value: object) -> bool:
         return value != Authority.SYSTEM.value
     if app == OWN_APP:
         return key == _OF_WEB_UI
-    return key not in PERSISTED and not key.startswith(_SHARED)
+    return key not in _OURS
 
 
 _ELSEWHERE = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
@@ -64,6 +72,12 @@ def take_projection(event: Event) -> dict[str, Any]:
     """Remove the playbook from an event: it is read through from its store, and not copied."""
     delta = event.actions.state_delta
     return {PLAYBOOK: delta.pop(PLAYBOOK)} if PLAYBOOK in delta else {}
+
+
+def is_bare(event: Event) -> bool:
+    """Whether the event says no more than who made it, and when."""
+    names = ("id", "timestamp", "author", "invocation_id", "branch", "node_info")
+    return event == Event(**{name: getattr(event, name) for name in names})
 
 
 async def shown_playbook(read: ReadPlaybook, app: str) -> dict[str, Any]:
@@ -83,15 +97,6 @@ def lasting(state: Mapping[str, Any]) -> dict[str, Any]:
 def unshared(state: Mapping[str, Any]) -> dict[str, Any]:
     """The session's own part of a state."""
     return {key: value for key, value in state.items() if not key.startswith(_ELSEWHERE)}
-
-
-def is_silent(event: Event) -> bool:
-    """Whether nothing of the event would outlive the turn."""
-    if event.content is not None or event.output is not None or event.error_code:
-        return False
-    if lasting(event.actions.state_delta):
-        return False
-    return event.actions.model_copy(update={"state_delta": {}}) == EventActions()
 
 
 def protected(state: Mapping[str, Any] | None, key: SessionKey) -> dict[str, Any]:

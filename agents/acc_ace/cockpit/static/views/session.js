@@ -87,11 +87,8 @@ export default function Session({ route }) {
 /** Read everything again when the server says that the session went on, and once when it begins to say so. */
 function useReloads(session, reload) {
   const timer = useRef(0);
-  const state = useStream(session && "sse/timeline", { session }, () => {
-    clearTimeout(timer.current);
-    timer.current = setTimeout(reload, SOON_MS);
-  });
-  // A turn that ended between the first read and the stream is told by neither.
+  const soon = () => { clearTimeout(timer.current); timer.current = setTimeout(reload, SOON_MS); };
+  const state = useStream(session && "sse/timeline", { session }, soon);
   useEffect(() => { if (state === "live") reload(); }, [state]);
   return state;
 }
