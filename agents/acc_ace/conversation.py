@@ -439,8 +439,7 @@ class Conversation:
             self._maintenance.wake(self._app.name)
 
     def _hold(self, key: SessionKey) -> AbstractAsyncContextManager[None]:
-        wait_s = self._container.settings.limits.turn_wait_s
-        return self._container.lock.hold(key, wait_s=wait_s)
+        return self._container.lock.hold(key, wait_s=self._container.settings.limits.turn_wait_s)
 
 
 def _state_of(authority: Authority, judgement: Judgement | None) -> dict[str, Any]:
