@@ -26,8 +26,8 @@ class Pin(NamedTuple):
 
 
 PINS: Final = {
-    "closure of plugin, modules": Pin(120, 120),
-    "closure of plugin, lines": Pin(21_161, 24_000),
+    "closure of plugin, modules": Pin(121, 120),
+    "closure of plugin, lines": Pin(21_362, 24_000),
     "closure of controller, modules": Pin(123, 120),
     "closure of controller, lines": Pin(22_473, 24_000),
     "closure of commit_gate, modules": Pin(21, 25),
@@ -39,9 +39,9 @@ PINS: Final = {
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(459, 250),
     "deep tests": Pin(60, 60),
-    "code lines": Pin(50_001, 42_500),
-    "code lines of the core": Pin(26_528, 23_500),
-    "modules that the plugin loads": Pin(135, 150),
+    "code lines": Pin(50_275, 42_500),
+    "code lines of the core": Pin(26_649, 23_500),
+    "modules that the plugin loads": Pin(136, 150),
     "class names defined twice": Pin(0, 0),
     "participles as names": Pin(891, 500),
     "lines of the longest file": Pin(455, 300),
@@ -50,12 +50,12 @@ PINS: Final = {
 """What stands in the files."""
 
 TRACED: Final = {
-    "files of a turn, embedded": Pin(164, 100),
-    "files of a turn, scripted": Pin(167, 100),
-    "functions of a turn, embedded": Pin(1_484, 750),
-    "functions of a turn, scripted": Pin(1_516, 750),
-    "calls between rooms, embedded": Pin(800, 500),
-    "calls between rooms, scripted": Pin(681, 500),
+    "files of a turn, embedded": Pin(165, 100),
+    "files of a turn, scripted": Pin(168, 100),
+    "functions of a turn, embedded": Pin(1_489, 750),
+    "functions of a turn, scripted": Pin(1_521, 750),
+    "calls between rooms, embedded": Pin(801, 500),
+    "calls between rooms, scripted": Pin(682, 500),
     "stays of a delta": Pin(12, 12),
     "returns of a delta": Pin(1, 3),
     "stores with a sentence": Pin(6, 4),
@@ -70,7 +70,7 @@ EXTENSIONS: Final = {
     "documents": 812,
     "embedded": 1_426,
     "guard": 1_616,
-    "lab": 3_513,
+    "lab": 3_605,
     "openai_compatible": 501,
     "playbook_files": 502,
     "postgres": 1_190,
