@@ -12,7 +12,11 @@ from acc_ace.errors import ConfigError
 from acc_ace.server.process import check_exposure
 
 TURN = "/v1/sessions/s/turns"
-HELLO = {"json": {"input": "Hello."}, "headers": {"Idempotency-Key": "k-1"}}
+
+
+async def hello(http: httpx.AsyncClient) -> httpx.Response:
+    """The same turn each time."""
+    return await http.post(TURN, json={"input": "Hello."}, headers={"Idempotency-Key": "k-1"})
 
 
 @pytest.mark.parametrize("path", ["/health", "/v1/sessions", "/v1/playbook", "/ui/", "/list-apps"])
@@ -29,7 +33,7 @@ async def test_head_of_what_is_not_there_is_404(http: httpx.AsyncClient) -> None
 
 
 async def test_head_of_a_stream_ends(http: httpx.AsyncClient) -> None:
-    await http.post(TURN, **HELLO)
+    await hello(http)
     async with asyncio.timeout(30):
         head = await http.head("/sse/timeline", params={"session": "s"})
     assert head.status_code == 200
@@ -56,9 +60,9 @@ async def test_a_turn_sent_again_answers_without_an_error_in_the_log(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         first, again, *both = [
-            await http.post(TURN, **HELLO),
-            await http.post(TURN, **HELLO),
-            *await asyncio.gather(*(http.post(TURN, **HELLO) for _ in range(2))),
+            await hello(http),
+            await hello(http),
+            *await asyncio.gather(*(hello(http) for _ in range(2))),
         ]
     for each in (again, *both):
         assert each.json()["answer"] == first.json()["answer"]
