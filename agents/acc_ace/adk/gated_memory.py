@@ -8,12 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from google.adk.agents.invocation_context import InvocationContext
+from google.adk.events import Event
 from google.adk.memory import BaseMemoryService
 from google.adk.memory.base_memory_service import SearchMemoryResponse
 from google.adk.memory.memory_entry import MemoryEntry
 from google.adk.sessions import Session
 from google.genai import types
 
+from acc_ace.adk.plugin.delivery import LENT
 from acc_ace.container import Container
 from acc_ace.core.gates.screening import screened
 from acc_ace.core.schemas.artifact import Artifact, ArtifactKind
@@ -62,12 +64,14 @@ class GatedMemory(BaseMemoryService):
         return SearchMemoryResponse(memories=[*shown, *files])
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """As the service does."""
-        await self._memory.add_session_to_memory(session)
+        """As the service does, without what an agent was lent."""
+        events = [event for event in session.events if not _is_lent(event)]
+        await self._memory.add_session_to_memory(session.model_copy(update={"events": events}))
 
     async def add_events_to_memory(self, **fields: Any) -> None:  # noqa: ANN401 - the framework's
-        """As the service does."""
-        await self._memory.add_events_to_memory(**fields)
+        """As the service does, without what an agent was lent."""
+        events = [event for event in fields.get("events", ()) if not _is_lent(event)]
+        await self._memory.add_events_to_memory(**{**fields, "events": events})
 
     async def add_memory(self, **fields: Any) -> None:  # noqa: ANN401 - the framework's
         """As the service does."""
@@ -89,6 +93,10 @@ class GatedMemory(BaseMemoryService):
             kind=known.get("kind", ArtifactKind.NOTE),
             session=known.get("session") or None,
         )
+
+
+def _is_lent(event: Event) -> bool:
+    return LENT in (event.custom_metadata or {})
 
 
 def spoken_text(content: types.Content | None) -> str:

@@ -66,16 +66,13 @@ async def repeated_event(
 async def repeated_turn(
     container: Container, key: SessionKey, request: TurnOptions
 ) -> TurnDone | TurnPaused | None:
-    """The last event of the committed turn of an idempotency key, once one that runs has ended.
+    """The last event of the committed turn of an idempotency key, if there is one.
 
-    What comes between this and the turn's own check is refused there, and logged by ADK. Raises
-    SessionBusyError, InputError for another input, or StoreError.
+    A turn that still runs is waited for by the turn's own check, which ADK logs as an error.
+    Raises InputError for another input, or StoreError.
     """
-    if not request.idempotency_key:
-        return None
-    async with container.lock.hold(key, wait_s=container.settings.limits.turn_wait_s):
-        lifecycle = TurnLifecycle(container)
-        turn = await lifecycle.repeated(key, request.idempotency_key, request.input)
+    lifecycle = TurnLifecycle(container)
+    turn = await lifecycle.repeated(key, request.idempotency_key, request.input)
     return None if turn is None else await repeated_event(container, key, turn)
 
 

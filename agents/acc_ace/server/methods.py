@@ -25,9 +25,11 @@ class Methods:
             await self._app(scope, receive, send)
             return
 
+        whole = dict(scope)  # A mount changes the scope.
+
         async def send_allowing(message: Message) -> None:
             is_refusal = message.get("status") == _NOT_ALLOWED
-            if is_refusal and (allowed := self._allowed(scope)):
+            if is_refusal and (allowed := self._allowed(whole)):
                 MutableHeaders(scope=message)["Allow"] = ", ".join(allowed)
             await send(message)
 

@@ -153,7 +153,8 @@ class BoundedMemoryPlugin(BasePlugin):
         run.hide()
         if reads_events(agent):
             texts = memory_texts(turn.record, self._prompt, self._container.settings.limits)
-            run.lend(memory_event(callback_context.get_invocation_context(), texts), agent.name)
+            ctx = callback_context.get_invocation_context()
+            run.lend(memory_event(ctx, texts), (agent.name, ctx.branch))
         return None
 
     async def after_agent_callback(
@@ -164,7 +165,8 @@ class BoundedMemoryPlugin(BasePlugin):
         if turn is None:
             return None
         if reads_events(agent):
-            turn.runs[run_name(callback_context)].take_back(agent.name)
+            branch = callback_context.get_invocation_context().branch
+            turn.runs[run_name(callback_context)].take_back((agent.name, branch))
         if not _is_root(turn, agent, callback_context):
             return None
         turn.runs[turn.name].show()
@@ -193,7 +195,7 @@ class BoundedMemoryPlugin(BasePlugin):
         await find_cache(llm_request, ctx, run.events())
         run.leave_out(llm_request)
         put = put_memory(llm_request, ctx, turn.record, prompt=self._prompt, limits=limits)
-        put_back_last(ctx, put)
+        put_back_last(ctx, llm_request, put)
         text = turn.record.start.brief(limits).text
         note_request(turn.record.observer, callback_context, llm_request, text)
         return None

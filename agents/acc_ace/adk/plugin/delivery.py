@@ -16,12 +16,16 @@ from google.adk.agents.invocation_context import InvocationContext
 from google.adk.events import Event
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
+from google.genai._transformers import t_contents
 
 _SHARE: Final = 0.5
 """Share of a line's words with which it counts as there: a host may mask words."""
 
 _FEW: Final = 4
 """A line of fewer words may be masked whole."""
+
+LENT: Final = "acc_ace_lent"
+"""Mark of an event that no service may keep."""
 
 _RUN_OTHERS: Final = frozenset({"LoopAgent", "ParallelAgent", "SequentialAgent"})
 
@@ -47,15 +51,16 @@ class PutMemory(NamedTuple):
         return bool(lost) or has_lost
 
 
-_latest: ContextVar[PutMemory | None] = ContextVar("latest_request_memory", default=None)
-"""Of the request that this task is about to send."""
+_latest: ContextVar[tuple[LlmRequest, PutMemory] | None] = ContextVar("latest", default=None)
+"""The request that this task is about to send: memory is for that one alone."""
 
 
-def put_back_last(ctx: InvocationContext, memory: PutMemory) -> None:
+def put_back_last(ctx: InvocationContext, request: LlmRequest, memory: PutMemory) -> None:
     """Have a request looked through behind all callbacks of the running LlmAgent."""
-    _latest.set(memory)
+    _latest.set((request, memory))
     agent: Any = ctx.agent
-    callbacks = agent.canonical_before_model_callbacks
+    own = agent.before_model_callback or []
+    callbacks = own if isinstance(own, list) else [own]
     if callbacks[-1:] != [put_back_memory]:
         others = [each for each in callbacks if each is not put_back_memory]
         agent.before_model_callback = [*others, put_back_memory]
@@ -64,11 +69,12 @@ def put_back_last(ctx: InvocationContext, memory: PutMemory) -> None:
 def put_back_memory(callback_context: CallbackContext, llm_request: LlmRequest) -> None:
     """The last callback of agents under the plugin; it is the same for all of them."""
     del callback_context
-    memory = _latest.get()
-    if memory is not None:
-        _latest.set(None)
-        if memory.put_back(llm_request):
-            memory.warn()
+    latest = _latest.get()
+    if latest is None or latest[0] is not llm_request:
+        return
+    _latest.set(None)
+    if latest[1].put_back(llm_request):
+        latest[1].warn()
 
 
 def reads_events(agent: BaseAgent) -> bool:
@@ -84,8 +90,13 @@ def reads_events(agent: BaseAgent) -> bool:
 
 def memory_event(ctx: InvocationContext, texts: Sequence[str]) -> Event:
     """What such an agent reads before the message, of its own branch; it is not stored."""
-    content = types.Content(role="user", parts=[types.Part(text=text) for text in texts])
-    return Event(author="user", invocation_id=ctx.invocation_id, branch=ctx.branch, content=content)
+    return Event(
+        author="user",
+        invocation_id=ctx.invocation_id,
+        branch=ctx.branch,
+        content=types.Content(role="user", parts=[types.Part(text=text) for text in texts]),
+        custom_metadata={LENT: True},
+    )
 
 
 def _content(text: str) -> types.Content:
@@ -96,9 +107,14 @@ def _texts(request: LlmRequest) -> Iterator[set[str]]:
     instruction: Any = request.config.system_instruction
     if isinstance(instruction, str):
         yield {*_words(instruction)}
-    contents = [instruction] if isinstance(instruction, types.Content) else []
-    for content in [*contents, *request.contents]:
-        yield {word for part in content.parts or [] for word in _words(part.text or "")}
+    elif instruction:
+        yield {word for content in t_contents(instruction) for word in _words_of(content)}
+    for content in request.contents:
+        yield _words_of(content)
+
+
+def _words_of(content: types.Content) -> set[str]:
+    return {word for part in content.parts or [] for word in _words(part.text or "")}
 
 
 def _words(text: str) -> list[str]:

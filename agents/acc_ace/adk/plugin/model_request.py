@@ -131,6 +131,10 @@ async def find_cache(request: LlmRequest, ctx: InvocationContext, events: Iterab
         pass
 
 
+RunOfAgent = tuple[str, str | None]
+"""Name and branch: one agent may run in several branches at once."""
+
+
 def _is_seen(event: Event, branch: str | None) -> bool:
     own = event.branch or ""
     return not own or f"{branch or ''}.".startswith(f"{own}.")
@@ -143,7 +147,7 @@ class Transcript:
         """Created when the turn opens: only later events can be of it without naming it."""
         self._ctx = ctx
         self._earlier: list[Event] = []
-        self._lent: dict[str, Event] = {}
+        self._lent: dict[RunOfAgent, Event] = {}
         own = turn_events(ctx)
         self._opened_by = own[-1].id if own else ""
         self._known = {event.id for event in ctx.session.events} - {event.id for event in own}
@@ -158,13 +162,13 @@ class Transcript:
             hidden = {id(event) for event in foreign}
             session.events = [event for event in session.events if id(event) not in hidden]
 
-    def lend(self, event: Event, agent: str) -> None:
+    def lend(self, event: Event, agent: RunOfAgent) -> None:
         """Show an agent an event before all others, unless one is visible in its branch."""
         if not any(_is_seen(other, event.branch) for other in self._lent.values()):
             self._lent[agent] = event
             self._ctx.session.events.insert(0, event)
 
-    def take_back(self, agent: str) -> None:
+    def take_back(self, agent: RunOfAgent) -> None:
         """Leave out what was lent to an agent."""
         event = self._lent.pop(agent, None)
         if event is not None:

@@ -37,6 +37,7 @@ def open_session_service(
         on_delete=partial(forget_session, container) if forgets else None,
         owns_database=own is not None,
         playbook=_playbook(container),
+        has_tokens=bool(container.settings.auth_tokens),
     )
 
 

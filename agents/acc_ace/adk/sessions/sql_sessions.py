@@ -100,12 +100,14 @@ class SqlSessionService(StoredSessions):
         on_delete: Forget | None = None,
         owns_database: bool = False,
         playbook: ReadPlaybook | None = None,
+        has_tokens: bool = False,
     ) -> None:
         """Give a turn of a bounded app `recent_events` events; delete a session by `on_delete`.
 
         The last answer and invocations that wait for a person come on top, whole. All events are
         kept without `retention`. A database that it owns is closed with it. A session that is
-        loaded shows the `playbook` of its app. Does no I/O.
+        loaded shows the `playbook` of its app. With tokens, clients write no state of all users.
+        Does no I/O.
         """
         self.database = database
         self._recent_events = recent_events
@@ -113,7 +115,7 @@ class SqlSessionService(StoredSessions):
         self._retention = retention or Retention()
         self._on_delete = on_delete
         self._owns_database = owns_database
-        self._playbook = playbook
+        self._playbook, self._has_tokens = playbook, has_tokens
         self._turns: OrderedDict[tuple[SessionKey, str], TurnBuffer] = OrderedDict()
 
     def bound(self, app: str) -> None:
@@ -145,7 +147,7 @@ class SqlSessionService(StoredSessions):
         use_time_ordered_ids()
         name = (session_id or "").strip() or str(uuid.uuid4())
         key = SessionKey(app_name, user_id, name)
-        started = lasting(json_form(protected(state, key)))
+        started = lasting(json_form(protected(state, key, has_tokens=self._has_tokens)))
         now = time.time()
 
         def work(rows: Rows) -> Session:
@@ -227,7 +229,7 @@ class SqlSessionService(StoredSessions):
             return event
         key = _key(session)
         live = make_storable(event)
-        protect(event, key)
+        protect(event, key, has_tokens=self._has_tokens)
         projection = take_projection(event)
         session.state.update(projection)
         if projection and is_bare(event):

@@ -99,17 +99,25 @@ def unshared(state: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in state.items() if not key.startswith(_ELSEWHERE)}
 
 
-def protected(state: Mapping[str, Any] | None, key: SessionKey) -> dict[str, Any]:
-    """The state without the keys that a client may not write; they are named in the log."""
+def protected(
+    state: Mapping[str, Any] | None, key: SessionKey, *, has_tokens: bool
+) -> dict[str, Any]:
+    """The state without the keys that a client may not write; they are named in the log.
+
+    Where tokens tell users apart, none writes `app:`, which is read for all of them.
+    """
     state = state or {}
     values = {name: value for name, value in state.items() if allowed(key.app, name, value)}
+    if has_tokens:
+        shared = State.APP_PREFIX
+        values = {name: value for name, value in values.items() if not name.startswith(shared)}
     if len(values) < len(state):
         dropped = sorted(set(state) - set(values))
         _log.warning("client_state_dropped session=%s keys=%s", key.session, ",".join(dropped))
     return values
 
 
-def protect(event: Event, key: SessionKey) -> None:
+def protect(event: Event, key: SessionKey, *, has_tokens: bool) -> None:
     """Drop from an event the state that its author may not write.
 
     In our own app only our keys persist; what its tools and callbacks write is in the live session
@@ -117,7 +125,7 @@ def protect(event: Event, key: SessionKey) -> None:
     """
     delta = event.actions.state_delta
     if is_from_client(event):
-        event.actions.state_delta = protected(delta, key)
+        event.actions.state_delta = protected(delta, key, has_tokens=has_tokens)
     elif key.app == OWN_APP and (foreign := lasting(delta).keys() - PERSISTED - {_OF_WEB_UI}):
         event.actions.state_delta = {n: v for n, v in delta.items() if n not in foreign}
         names = ",".join(sorted(foreign))
