@@ -571,7 +571,7 @@ def test_a_real_run_is_watched_steered_and_still_there_when_it_is_over(
     browser: Browser, tmp_path: Path
 ) -> None:
     port = free_port()
-    options = ("--episodes=5", "--ticks=12", "--tick-delay=0.5", "--linger=300", "--seed=3")
+    options = ("--episodes=4", "--ticks=12", "--tick-delay=0.5", "--linger=300", "--seed=3")
     command = [str(BIN / "acc-ace"), "survive", f"--ui={port}", *options]
     env = environment(tmp_path / "data")
     log = tmp_path / "survive.log"

@@ -64,7 +64,8 @@ asyncio.run(turn())
 def without(names: Iterable[str], copy: Path) -> Path:
     """A copy of the checkout without some extensions: their folders and lines are gone."""
     skipped = shutil.ignore_patterns(".*", "__pycache__", "node_modules")
-    for name in ("agents", "bench", "docs", "examples", "schemas", "scripts", "tests"):
+    folders = ("agents", "bench", "docs", "examples", "schemas", "scripts", "tests")
+    for name in (*folders, ".ci", ".github"):
         shutil.copytree(ROOT / name, copy / name, ignore=skipped)
     for path in ROOT.iterdir():
         if path.is_file() and path.name != ".git":
