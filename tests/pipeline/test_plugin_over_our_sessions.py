@@ -16,6 +16,7 @@ from google.genai import types
 from acc_ace import Container, Conversation, build_container
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from config import Settings
+from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import ScriptedLlm, call
 from tests.pipeline.desk import KEY, Desk, whole
 
@@ -58,6 +59,7 @@ async def test_a_conversation_goes_on_with_the_agent_that_answered_last(
     assert await loaded(sessions) == ["And invoice 11?", "It is paid."]
 
 
+@needs("embedded")
 async def test_a_conversation_over_the_api_goes_on_with_that_agent_too(
     container: Container,
 ) -> None:
