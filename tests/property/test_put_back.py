@@ -1,11 +1,15 @@
 """Whatever a callback takes out of a request, what was ours is there once again afterwards."""
 
+from types import SimpleNamespace
+from typing import Any
+
+from google.adk.agents import LlmAgent
 from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acc_ace.adk.plugin.delivery import PutMemory
+from acc_ace.adk.plugin.delivery import PutMemory, put_back_last, put_back_memory
 
 LASTING = '# Memory\n\nYou are an agent.\n<input name="playbook">\n- Be brief.\n</input>'
 CHANGING = '<input name="state">\nconstraints: none\nturn: 3\n</input>'
@@ -82,3 +86,16 @@ def test_what_is_only_put_in_another_order_is_left_so(
     )
     assert not put.put_back(request)
     assert request.contents == contents
+
+
+def test_memory_goes_into_the_request_that_it_was_put_into_and_into_no_other() -> None:
+    agent = LlmAgent(name="clerk", model="gemini-3.5-flash")
+    running: Any = SimpleNamespace(agent=agent)
+    first, other = LlmRequest(), LlmRequest()
+    put_back_last(running, first, PutMemory("", (CHANGING,), lambda: None))
+    [last] = agent.canonical_before_model_callbacks
+    put_back_memory(running, other)
+    assert other.contents == []
+    put_back_memory(running, first)
+    assert texts(first)[1:] == [CHANGING]
+    assert last is put_back_memory
