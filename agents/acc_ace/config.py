@@ -38,6 +38,7 @@ __all__ = [
     "AUTO",
     "EMBEDDED_MODEL",
     "GEMINI_MODEL",
+    "OTLP",
     "POLICY_MODEL",
     "ROLES",
     "AgentSettings",
@@ -47,20 +48,28 @@ __all__ = [
     "Role",
     "Settings",
     "block_name",
-    "disable_unexported_telemetry",
     "google_credentials",
     "google_endpoint",
     "inherited",
     "load_settings",
     "names_set",
     "settings",
+    "settle_telemetry",
+    "stop_telemetry",
 ]
 
 _GOOGLE = ("GOOGLE_", "GEMINI_")
 """Prefixes of Google's own variables, which google-genai reads from the environment."""
 
-_OTLP = "OTEL_EXPORTER_OTLP_"
+OTLP = "OTEL_EXPORTER_OTLP_"
 """Prefix of the variables of OpenTelemetry's own exporters."""
+
+_STOPPED = "OTEL_SDK_DISABLED"
+_CONTENT = {
+    "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS": ("false", "true"),
+    "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": ("NO_CONTENT", "SPAN_AND_EVENT"),
+}
+"""Whether ADK exports what was said: the values for no and for yes. By default its spans have it."""
 
 
 def _agents_of_a_clone() -> Path | None:
@@ -295,8 +304,26 @@ class Settings(NamedSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="Minimum log level."
     )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="A log line as words, or as one JSON object."
+    )
+    access_log: bool | None = Field(
+        default=None, description="Log each request; empty = at the log levels DEBUG and INFO."
+    )
     log_content: bool = Field(
-        default=False, description="Include user and model text in logs and traces."
+        default=False,
+        description="Put what users and models say into the spans and logs that OpenTelemetry "
+        "exports.",
+    )
+    prometheus: bool = Field(
+        default=False,
+        description="Serve measures for Prometheus at /v1/operations/metrics; needs the extra "
+        "'otel'.",
+    )
+    operators: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="Users who may read what concerns the whole server, comma-separated; empty = "
+        "everyone without auth_tokens, no one with them.",
     )
 
     @field_validator("auth_tokens", mode="before")
@@ -304,7 +331,9 @@ class Settings(NamedSettings):
     def _tokens(cls, value: object) -> object:
         return _parse_tokens(value) if isinstance(value, str) else value
 
-    @field_validator("allow_origins", "trusted_hosts", *_TOOLS, "playbook_editors", mode="before")
+    @field_validator(
+        "allow_origins", "trusted_hosts", *_TOOLS, "playbook_editors", "operators", mode="before"
+    )
     @classmethod
     def _comma_separated(cls, value: object) -> object:
         if isinstance(value, str):
@@ -422,10 +451,23 @@ def load_settings() -> Settings:
         raise ConfigError(f"invalid settings: {problems}. See .env.example.") from error
 
 
-def disable_unexported_telemetry() -> None:
-    """Switch OpenTelemetry off without an OTLP endpoint: ADK's web UI keeps all spans in memory."""
-    if not any(name.startswith(_OTLP) for name in os.environ):
-        os.environ.setdefault("OTEL_SDK_DISABLED", "true")
+def settle_telemetry(*, with_content: bool) -> bool:
+    """Whether OpenTelemetry's own variables ask for an export; no text in it, unless asked for.
+
+    What the variables say of the text stays as it is.
+    """
+    for name, (without, within) in _CONTENT.items():
+        os.environ.setdefault(name, within if with_content else without)
+    is_stopped = os.environ.get(_STOPPED, "").lower() == "true"
+    return not is_stopped and any(
+        value and name.startswith(OTLP) and name.endswith("ENDPOINT")
+        for name, value in os.environ.items()
+    )
+
+
+def stop_telemetry() -> None:
+    """Keep providers that are made later from holding spans in memory, as ADK's web UI does."""
+    os.environ.setdefault(_STOPPED, "true")
 
 
 @lru_cache(maxsize=1)

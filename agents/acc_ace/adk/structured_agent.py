@@ -22,6 +22,7 @@ from acc_ace.core.schemas.reflection import Reflection
 from acc_ace.core.text.prompt import Prompt
 from acc_ace.model_settings import AgentSettings, Role
 from acc_ace.models.reply_bounds import reply_facts
+from acc_ace.telemetry import ModelSpan
 from acc_ace.turn.structured_call import Reply
 
 if TYPE_CHECKING:
@@ -75,17 +76,19 @@ class DirectCompletion:
         )
         request.set_output_schema(self._schema)
         reply = Reply(text="", model=self._model.model, request=parts_of(request))
-        async for response in self._model.generate_content_async(request, stream=False):
-            parts = (response.content.parts if response.content else None) or []
-            text = "".join(part.text for part in parts if part.text and not part.thought)
-            facts = reply_facts(response)
-            reply = replace(
-                reply,
-                text=reply.text + text,
-                model=facts.model or reply.model,
-                use=reply.use + facts.use,
-                warnings=(*reply.warnings, *facts.warnings),
-            )
+        with ModelSpan(prompt.name, self._model.model) as span:
+            async for response in self._model.generate_content_async(request, stream=False):
+                parts = (response.content.parts if response.content else None) or []
+                text = "".join(part.text for part in parts if part.text and not part.thought)
+                facts = reply_facts(response)
+                reply = replace(
+                    reply,
+                    text=reply.text + text,
+                    model=facts.model or reply.model,
+                    use=reply.use + facts.use,
+                    warnings=(*reply.warnings, *facts.warnings),
+                )
+            span.used(reply.use, reply.model)
         # Only a model with retries and a fallback of ours knows where its models are.
         endpoint_of = getattr(self._model, "endpoint_of", None)
         return replace(reply, endpoint=endpoint_of(reply.model)) if endpoint_of else reply

@@ -27,7 +27,7 @@ from starlette.types import Lifespan
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.cockpit import pages, stream_routes
 from acc_ace.cockpit.timeline import Timeline
-from acc_ace.config import ROLES, Role, Settings, disable_unexported_telemetry
+from acc_ace.config import ROLES, Role, Settings
 from acc_ace.container import Container
 from acc_ace.conversation import Conversation
 from acc_ace.core.text.input_checks import most_bytes
@@ -44,6 +44,7 @@ from acc_ace.server.adk_services import (
     uri_of,
 )
 from acc_ace.server.auth import TokenGuard, login_router
+from acc_ace.server.exporters import open_exporters, watch
 from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
 from acc_ace.server.log_redaction import hide_credentials
@@ -161,6 +162,7 @@ _ROUTERS: Final = (
     memory_routes.router,
     artifact_routes.router,
     status_routes.models_router,
+    status_routes.operations_router,
     status_routes.health_router,
     pages.router,
     stream_routes.router,
@@ -194,12 +196,15 @@ def create_app(
     hosted = HostedApps(conversation, loader, service)
     context = ServerContext(container, conversation, hosted, service, TurnGate())
     identities = Identities(settings.auth_tokens)
+    timeline = Timeline()
+    if open_exporters(settings):
+        watch(context.gate, timeline)
     app = _adk_app(settings, context, loader, _lifespan(context, beside))
     _close_trace_view(app)
     app.title, app.version = "ACC×ACE", version("acc-ace")
     app.description = "Bounded memory (ACC) and a self-improving playbook (ACE), by turn."
     app.state.acc_ace = context
-    app.state.acc_ace_timeline = Timeline()
+    app.state.acc_ace_timeline = timeline
     serve_docs(app)
     added = (router for entry in offering(ROUTERS) for router in entry.routers())
     for router in (*_ROUTERS, *added, login_router(identities)):
@@ -213,7 +218,6 @@ def create_app(
 def _adk_app(
     settings: Settings, context: ServerContext, loader: BaseAgentLoader, lifespan: Lifespan[FastAPI]
 ) -> FastAPI:
-    disable_unexported_telemetry()
     with warnings.catch_warnings():
         # ADK calls its own credential service experimental; it holds nothing of ours.
         warnings.filterwarnings("ignore", r"\[EXPERIMENTAL\]", UserWarning)

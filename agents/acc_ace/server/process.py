@@ -18,6 +18,7 @@ from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
 from acc_ace.models.factory import ModelInfo
 from acc_ace.server.http_guards import HostNames, header_timeout, is_loopback
+from acc_ace.server.logs import log_config
 from acc_ace.server.routes.status_routes import ask_stores
 from acc_ace.server.server_context import ServerContext
 
@@ -73,10 +74,13 @@ def server_of(app: FastAPI, *, on_ready: Callable[[], None]) -> DrainingServer:
     """The server of an app; in a thread it heeds no signal, and ends by its `should_exit`."""
     context: ServerContext = app.state.acc_ace
     settings = context.container.settings
+    is_logged = settings.access_log
+    if is_logged is None:
+        is_logged = settings.log_level in {"DEBUG", "INFO"}
     config = uvicorn.Config(
         app,
-        log_level=settings.log_level.lower(),
-        access_log=settings.log_level in {"DEBUG", "INFO"},
+        log_config=log_config(settings),
+        access_log=is_logged,
         http=header_timeout(settings.limits.receive_s),
         timeout_graceful_shutdown=_LINGER_S,
         server_header=False,

@@ -223,9 +223,22 @@ Editor = Annotated[PlaybookService, Depends(get_editor)]
 
 def may_edit(settings: Settings, user: str) -> bool:
     """Whether a user may change the shared playbook: those named; without tokens everyone."""
-    if settings.playbook_editors:
-        return user in settings.playbook_editors
-    return not settings.auth_tokens
+    return _is_among(settings.playbook_editors, settings, user)
+
+
+def _is_among(named: tuple[str, ...], settings: Settings, user: str) -> bool:
+    return user in named if named else not settings.auth_tokens
+
+
+def get_operator(context: Context, user: User) -> str:
+    """A user who may read what concerns the whole server. Raises ForbiddenError."""
+    settings = context.container.settings
+    if not _is_among(settings.operators, settings, user):
+        raise ForbiddenError(f"user {user!r} is no operator; ACC_ACE_OPERATORS names who is")
+    return user
+
+
+Operator = Annotated[str, Depends(get_operator)]
 
 
 def get_expected(

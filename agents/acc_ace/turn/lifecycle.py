@@ -29,6 +29,7 @@ from acc_ace.errors import InputError, StoreError
 from acc_ace.memory.tail import read_place, since_reading
 from acc_ace.memory.turn_artifacts import MOST_PIECES, id_after, rest_id, turn_artifacts
 from acc_ace.model_settings import Role
+from acc_ace.telemetry import count_turn
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.reading import Asked
 from acc_ace.turn.rule_service import ruled
@@ -314,6 +315,10 @@ class TurnLifecycle:
         """
         observer = record.observer
         observer.budget.end()
+        if record.start.turn_input is not None:
+            count_turn(
+                record.key.app, (_answered(record) if record.is_committed else Outcome.FAILED).value
+            )
         if record.is_committed:
             if observer.used != observer.stored_use:
                 await self._try(record, *await self._calls(record))
@@ -366,9 +371,8 @@ class TurnLifecycle:
             buffer.written()
 
     def _interaction(self, record: TurnRecord, prompt_hashes: Mapping[str, str]) -> Interaction:
-        outcome = Outcome.PAUSED if record.decision is None else Outcome.ANSWERED
         now = self._container.clock.now()
-        turn = interaction_of(record, outcome, at=now, prompt_hashes=prompt_hashes)
+        turn = interaction_of(record, _answered(record), at=now, prompt_hashes=prompt_hashes)
         return (
             turn if record.decision is None else beside_replay(record.start, record.observer, turn)
         )
@@ -381,6 +385,10 @@ class TurnLifecycle:
             follows = head.state.version - 1 if head.follows is None else head.follows
             head = await self._container.journal.get(key, follows) if follows else None
         return head is None
+
+
+def _answered(record: TurnRecord) -> Outcome:
+    return Outcome.PAUSED if record.decision is None else Outcome.ANSWERED
 
 
 def _named(start: TurnStart, earlier: Interaction | None) -> TurnStart:

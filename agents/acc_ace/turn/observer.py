@@ -14,6 +14,7 @@ from acc_ace.clock import TimeBudget
 from acc_ace.core.schemas.cost import REPLAY, Totals
 from acc_ace.core.schemas.report import Stage, StageFinished, StageStarted, TokenUse, TurnEvent
 from acc_ace.core.schemas.trace import ModelCall, RequestPart
+from acc_ace.telemetry import stage_span
 from acc_ace.turn.structured_call import StructuredResult
 
 Listener = Callable[[TurnEvent], None]
@@ -126,7 +127,8 @@ class TurnObserver:
         use = self.stages.setdefault(stage, StageUse())
         started = time.perf_counter()
         try:
-            yield use
+            with stage_span(stage):
+                yield use
         finally:
             use.ms += (time.perf_counter() - started) * 1_000
 

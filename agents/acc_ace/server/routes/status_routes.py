@@ -4,17 +4,17 @@ from typing import Final
 
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from acc_ace.adk.sessions.session_services import NO_EVENTS
 from acc_ace.config import ROLES, Role
 from acc_ace.conversation import APP_NAME
 from acc_ace.core.schemas.base import PlaybookScope, SessionKey
-from acc_ace.errors import AccAceError
+from acc_ace.errors import AccAceError, NotFoundError
 from acc_ace.models.factory import describe
 from acc_ace.models.names import Kind
 from acc_ace.server.problems import documented, problem, problem_of, problem_response
-from acc_ace.server.server_context import Context, ServerContext, User
+from acc_ace.server.server_context import Context, Operator, ServerContext, User
 
 health_router = APIRouter(tags=["health"])
 
@@ -91,3 +91,23 @@ async def list_models(context: Context, _user: User) -> list[AgentModel]:
         AgentModel(agent=info.role, model=info.name, kind=info.kind, note=info.note)
         for info in infos
     ]
+
+
+operations_router = APIRouter(prefix="/v1/operations", tags=["operations"])
+
+
+@operations_router.get(
+    "/metrics",
+    summary="Read measures for Prometheus",
+    response_class=PlainTextResponse,
+    responses=documented(401, 403, 404),
+)
+async def prometheus(request: Request, context: Context, _operator: Operator) -> Response:
+    """Measures of this server process, of all apps and users, in Prometheus's text format."""
+    if not context.container.settings.prometheus:
+        raise NotFoundError("nothing is measured for Prometheus; set ACC_ACE_PROMETHEUS=true")
+    from prometheus_client import REGISTRY  # noqa: PLC0415 - of the extra
+    from prometheus_client.exposition import choose_encoder  # noqa: PLC0415 - of the extra
+
+    encode, media_type = choose_encoder(request.headers.get("accept", ""))
+    return Response(encode(REGISTRY), media_type=media_type)
