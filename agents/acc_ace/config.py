@@ -69,7 +69,7 @@ _CONTENT = {
     "ADK_CAPTURE_MESSAGE_CONTENT_IN_SPANS": ("false", "true"),
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": ("NO_CONTENT", "SPAN_AND_EVENT"),
 }
-"""Whether ADK exports what was said: the values for no and for yes. By default its spans have it."""
+"""What tells ADK not to export what was said, and to do so. By default its spans have it."""
 
 
 def _agents_of_a_clone() -> Path | None:

@@ -58,7 +58,7 @@ TRACED: Final = {
     "calls between rooms, scripted": Pin(684, 500),
     "stays of a delta": Pin(12, 12),
     "returns of a delta": Pin(1, 3),
-    "stores with a sentence": Pin(6, 4),
+    "stores with a sentence": Pin(5, 4),
     "transactions that write": Pin(3, 3),
 }
 """What a turn does."""

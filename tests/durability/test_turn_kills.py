@@ -94,7 +94,6 @@ def test_what_half_a_turn_would_leave_is_found(
     shutil.copytree(tmp_path / "data", tmp_path / "whole")
     for statement, problem in (
         ("DELETE FROM adk_events WHERE seq = (SELECT max(seq) FROM adk_events)", "events "),
-        ("DELETE FROM adk_session_state", "session.state['ccs'] is not the head"),
         (
             "DELETE FROM interactions WHERE outcome = 'answered' AND turn = 1",
             "evidence and journal",

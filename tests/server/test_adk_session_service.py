@@ -180,28 +180,28 @@ async def test_no_event_and_no_state_holds_a_copy_of_the_playbook(
     assert stored.state == OURS
 
 
-async def test_a_session_shows_the_playbook_that_its_store_holds(
+async def test_a_session_shows_the_state_and_the_playbook_that_their_stores_hold(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     empty = {"version": 0, "bullets": []}
-    held: list[object] = [empty]
+    held: dict[str, object] = {PLAYBOOK: empty}
 
-    async def playbook(app: str) -> object:
-        assert app == "shop"
+    async def projection(key: SessionKey) -> dict[str, Any]:
+        assert (key.app, key.session) == ("shop", "s-1")
         if not held:
-            raise StoreError("the playbook cannot be read")
-        return held[0]
+            raise StoreError("the journal cannot be read")
+        return dict(held)
 
     service = SqlSessionService(
-        SqliteDatabase(tmp_path / "memory.db"), owns_database=True, playbook=playbook
+        SqliteDatabase(tmp_path / "memory.db"), owns_database=True, projection=projection
     )
     await started(service)
-    assert await state(service) == {**OURS, PLAYBOOK: empty}
-    held[0] = LEARNED[PLAYBOOK]
-    assert await state(service) == {**OURS, **LEARNED}
+    assert await state(service) == {PLAYBOOK: empty}
+    held |= {**OURS, **LEARNED}
+    assert await state(service) == held
     held.clear()
-    assert await state(service) == OURS
-    assert "playbook_not_shown app=shop: the playbook cannot be read" in caplog.text
+    assert await state(service) == {}
+    assert "memory_not_shown session=s-1: the journal cannot be read" in caplog.text
     await service.close()
 
 

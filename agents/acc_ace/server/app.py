@@ -44,7 +44,7 @@ from acc_ace.server.adk_services import (
     uri_of,
 )
 from acc_ace.server.auth import TokenGuard, login_router
-from acc_ace.server.exporters import open_exporters, watch
+from acc_ace.server.exporters import flush_exporters, open_exporters, watch
 from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
 from acc_ace.server.log_redaction import hide_credentials
@@ -251,6 +251,7 @@ def _lifespan(context: ServerContext, beside: Beside | None) -> Lifespan[FastAPI
         async with context.conversation.keeping_house(), _running(beside, context):
             yield
         await context.close()
+        await flush_exporters()
 
     return lifespan
 

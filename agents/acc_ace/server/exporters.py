@@ -1,5 +1,6 @@
 """What operators read of a server: OpenTelemetry's export, and the same measures for Prometheus."""
 
+import asyncio
 import logging
 from collections.abc import Iterator
 from functools import cache
@@ -7,7 +8,9 @@ from importlib.util import find_spec
 from typing import Final
 
 from google.adk.telemetry.setup import OTelHooks, maybe_set_otel_providers
-from opentelemetry import metrics
+from opentelemetry import metrics, trace
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.trace import TracerProvider
 
 from acc_ace.cockpit.timeline import Timeline
 from acc_ace.config import OTLP, Settings, settle_telemetry, stop_telemetry
@@ -16,6 +19,8 @@ from acc_ace.hooks import how_to_install
 from acc_ace.server.turn_gate import TurnGate
 
 _meter: Final = metrics.get_meter("acc_ace")
+_log: Final = logging.getLogger(__name__)
+_FLUSH_S: Final = 3.0
 
 
 def open_exporters(settings: Settings) -> bool:
@@ -57,6 +62,16 @@ def _require(package: str, setting: str) -> None:
         is_there = False
     if not is_there:
         raise ConfigError(f"{setting} needs the extra 'otel' ({how_to_install('otel')})")
+
+
+async def flush_exporters() -> None:
+    """Send what is not sent yet, before the signal that ends the server ends the process."""
+    for provider in (trace.get_tracer_provider(), metrics.get_meter_provider()):
+        if isinstance(provider, TracerProvider | MeterProvider):
+            try:
+                await asyncio.wait_for(asyncio.to_thread(provider.force_flush), _FLUSH_S)
+            except TimeoutError:
+                _log.warning("telemetry_not_flushed seconds=%g", _FLUSH_S)
 
 
 def watch(gate: TurnGate, timeline: Timeline) -> None:

@@ -2,13 +2,15 @@
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from acc_ace.adk.sessions.event_retention import Offload, Retention
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
-from acc_ace.adk.sessions.stored_state import ReadPlaybook
+from acc_ace.adk.sessions.stored_state import Projection
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.core.schemas.base import OWN_APP, PlaybookScope
+from acc_ace.core.schemas.base import OWN_APP, PlaybookScope, SessionKey
+from acc_ace.core.schemas.state import CCS, PLAYBOOK
 from acc_ace.turn.event_offload import offload_events
 from acc_ace.turn.session_changes import forget_session
 from acc_ace.unit_of_work import Database
@@ -36,7 +38,7 @@ def open_session_service(
         retention=_retention(container.settings, partial(offload_events, container)),
         on_delete=partial(forget_session, container) if forgets else None,
         owns_database=own is not None,
-        playbook=_playbook(container),
+        projection=_projection(container),
         has_tokens=bool(container.settings.auth_tokens),
     )
 
@@ -48,13 +50,17 @@ def _retention(settings: Settings, offload: Offload) -> Retention:
     return Retention(settings.session_turns, offload if kind == "offload" else None)
 
 
-def _playbook(container: Container) -> ReadPlaybook | None:
-    """Reads an app's playbook; None where users have their own, which others must not see."""
-    if container.settings.playbook_scope == "user":
-        return None
+def _projection(container: Container) -> Projection:
+    """Reads CCS_t, and an app's playbook but where users have their own, unseen by others."""
+    shows_playbook = container.settings.playbook_scope == "app"
 
-    async def read(app: str) -> object | None:
-        stored = await container.playbooks.load(PlaybookScope(app))
-        return stored.to_state() if stored.version or app == OWN_APP else None
+    async def read(key: SessionKey) -> dict[str, Any]:
+        head = await container.journal.head(key)
+        shown: dict[str, Any] = {} if head is None else {CCS: head.state.to_state()}
+        if shows_playbook:
+            stored = await container.playbooks.load(PlaybookScope(key.app))
+            if stored.version or key.app == OWN_APP:
+                shown[PLAYBOOK] = stored.to_state()
+        return shown
 
     return read

@@ -1,7 +1,7 @@
 """The events of a running turn, buffered, then written with the state and calls they change."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum, auto
 
 from google.adk.errors.session_not_found_error import SessionNotFoundError
@@ -74,8 +74,11 @@ class _Stage(Enum):
 class TurnBuffer:
     """Write buffer of the events that one invocation has appended to its session."""
 
-    def __init__(self, key: SessionKey, invocation_id: str) -> None:
-        self.key, self.invocation_id = key, invocation_id
+    def __init__(
+        self, key: SessionKey, invocation_id: str, *, projected: Collection[str] = ()
+    ) -> None:
+        """`projected` are the keys of state that are in other stores."""
+        self.key, self.invocation_id, self._projected = key, invocation_id, projected
         self._events: list[Event] = []
         self._ahead: dict[str, str] = {}
         self._stage = _Stage.OPEN
@@ -96,7 +99,7 @@ class TurnBuffer:
         for each in ahead:
             event = each.model_copy(deep=True)
             make_storable(event)
-            take_projection(event)
+            take_projection(event, self._projected)
             event.actions.state_delta = lasting(event.actions.state_delta)
             events.append(event)
             self._ahead[event.id] = body_of(event)

@@ -7,8 +7,8 @@ the Runner asks with `config=None` and gets the newest few events, the last answ
 invocations that wait for a person; the web UI leaves `config` out and gets all.
 
 ADK's ids are time-ordered once a session has been read, so that the indexes over them grow at their
-end and a turn writes no more pages the longer the session is. The playbook in session.state is read
-through from its own store: neither an event nor the app's state holds a copy.
+end and a turn writes no more pages the longer the session is. CCS_t and the playbook in
+session.state are read through from their own stores: neither an event nor a state holds a copy.
 
 A turn can be stored in one transaction with the rows of the other stores:
 
@@ -63,18 +63,19 @@ from acc_ace.adk.sessions.session_rows import (
 )
 from acc_ace.adk.sessions.session_services import StoredSessions
 from acc_ace.adk.sessions.stored_state import (
-    ReadPlaybook,
+    Projection,
     is_bare,
     keep_changes,
     lasting,
     own_state,
     protect,
     protected,
-    shown_playbook,
+    shown_projection,
     take_projection,
     unshared,
 )
 from acc_ace.core.schemas.base import OWN_APP, SessionKey, Tenant
+from acc_ace.core.schemas.state import PERSISTED, PLAYBOOK
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Database
 
@@ -99,15 +100,15 @@ class SqlSessionService(StoredSessions):
         retention: Retention | None = None,
         on_delete: Forget | None = None,
         owns_database: bool = False,
-        playbook: ReadPlaybook | None = None,
+        projection: Projection | None = None,
         has_tokens: bool = False,
     ) -> None:
         """Give a turn of a bounded app `recent_events` events; delete a session by `on_delete`.
 
         The last answer and invocations that wait for a person come on top, whole. All events are
         kept without `retention`. A database that it owns is closed with it. A session that is
-        loaded shows the `playbook` of its app. With tokens, clients write no state of all users.
-        Does no I/O.
+        loaded shows our own keys by the `projection`. With tokens, clients write no state of all
+        users. Does no I/O.
         """
         self.database = database
         self._recent_events = recent_events
@@ -115,7 +116,8 @@ class SqlSessionService(StoredSessions):
         self._retention = retention or Retention()
         self._on_delete = on_delete
         self._owns_database = owns_database
-        self._playbook, self._has_tokens = playbook, has_tokens
+        self._projection, self._has_tokens = projection, has_tokens
+        self._projected = PERSISTED if projection else {PLAYBOOK}
         self._turns: OrderedDict[tuple[SessionKey, str], TurnBuffer] = OrderedDict()
 
     def bound(self, app: str) -> None:
@@ -131,7 +133,7 @@ class SqlSessionService(StoredSessions):
         ended = [name for name, turn in self._turns.items() if not turn.is_open]
         for name in ended[: max(0, len(ended) - _ENDED_TURNS)]:
             del self._turns[name]
-        buffer = TurnBuffer(key, invocation_id)
+        buffer = TurnBuffer(key, invocation_id, projected=self._projected)
         self._turns[key, invocation_id] = buffer
         return buffer
 
@@ -230,10 +232,10 @@ class SqlSessionService(StoredSessions):
         key = _key(session)
         live = make_storable(event)
         protect(event, key, has_tokens=self._has_tokens)
-        projection = take_projection(event)
+        projection = take_projection(event, self._projected)
         session.state.update(projection)
         if projection and is_bare(event):
-            # The playbook's own store has all of it.
+            # Their own stores have all of it.
             return await super().append_event(session, event)
         self._apply_temp_state(session, event)
         event = self._trim_temp_delta_state(event)
@@ -330,9 +332,9 @@ class SqlSessionService(StoredSessions):
         await self.database.write(lambda rows: write_event(rows, key, event, loaded_at=loaded))
 
     async def _shown(self, session: Session) -> Session:
-        """The session with the playbook of its app in its state."""
-        if self._playbook is not None:
-            session.state.update(await shown_playbook(self._playbook, session.app_name))
+        """The session with our own keys in its state."""
+        if self._projection is not None:
+            session.state.update(await shown_projection(self._projection, _key(session)))
         return session
 
 

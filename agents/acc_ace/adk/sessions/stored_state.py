@@ -21,15 +21,14 @@ from acc_ace.core.schemas.state import (
     INPUT_AUTHORITY,
     JUDGEMENT,
     PERSISTED,
-    PLAYBOOK,
     REFLECTOR_OUTPUT,
     USER_QUERY,
 )
 from acc_ace.errors import StoreError
 from acc_ace.storage.sql_rows import Rows, marks
 
-ReadPlaybook = Callable[[str], Awaitable[object | None]]
-"""An app's playbook as session.state shows it; None for an app that is none of ours so far.
+Projection = Callable[[SessionKey], Awaitable[dict[str, Any]]]
+"""What session.state shows of our other stores, by its keys; none for a session of another app.
 
 Raises StoreError.
 """
@@ -68,10 +67,10 @@ _ELSEWHERE = (State.APP_PREFIX, State.USER_PREFIX, State.TEMP_PREFIX)
 _log = logging.getLogger(__name__)
 
 
-def take_projection(event: Event) -> dict[str, Any]:
-    """Remove the playbook from an event: it is read through from its store, and not copied."""
+def take_projection(event: Event, names: Collection[str]) -> dict[str, Any]:
+    """Remove some of our keys from an event: they are read through from their stores."""
     delta = event.actions.state_delta
-    return {PLAYBOOK: delta.pop(PLAYBOOK)} if PLAYBOOK in delta else {}
+    return {name: delta.pop(name) for name in names if name in delta}
 
 
 def is_bare(event: Event) -> bool:
@@ -80,12 +79,12 @@ def is_bare(event: Event) -> bool:
     return event == Event(**{name: getattr(event, name) for name in names})
 
 
-async def shown_playbook(read: ReadPlaybook, app: str) -> dict[str, Any]:
-    """The playbook of an app for session.state; nothing if it cannot be read: turns load it too."""
+async def shown_projection(read: Projection, key: SessionKey) -> dict[str, Any]:
+    """Our keys for session.state; none if they cannot be read: a turn loads them itself."""
     try:
-        return {} if (playbook := await read(app)) is None else {PLAYBOOK: playbook}
+        return await read(key)
     except StoreError as error:
-        _log.warning("playbook_not_shown app=%s: %s", app, error)
+        _log.warning("memory_not_shown session=%s: %s", key.session, error)
         return {}
 
 
