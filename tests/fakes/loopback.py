@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from acc_ace.config import Role
@@ -127,12 +127,12 @@ async def _events(reply: HttpReply, done: str) -> AsyncIterator[bytes]:
 
 
 @contextmanager
-def served(app: FastAPI, *, lives: bool = False) -> Iterator[str]:
+def served(app: Starlette, *, lives: bool = False, port: int = 0) -> Iterator[str]:
     """Serve an app in a thread; yields its base URL without a slash at the end.
 
     Its lifespan runs where it `lives`: an app that learns in the background stops it at the end.
     """
-    listener = open_socket("127.0.0.1", 0)
+    listener = open_socket("127.0.0.1", port)
     config = uvicorn.Config(
         app,
         log_config=None,
