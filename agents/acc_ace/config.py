@@ -38,7 +38,6 @@ __all__ = [
     "AUTO",
     "EMBEDDED_MODEL",
     "GEMINI_MODEL",
-    "OTLP",
     "POLICY_MODEL",
     "ROLES",
     "AgentSettings",
@@ -54,8 +53,6 @@ __all__ = [
     "load_settings",
     "names_set",
     "settings",
-    "settle_telemetry",
-    "stop_telemetry",
 ]
 
 _GOOGLE = ("GOOGLE_", "GEMINI_")
