@@ -22,6 +22,8 @@ from acc_ace.config import (
     load_settings,
     names_set,
     settings,
+    settle_telemetry,
+    stop_telemetry,
 )
 
 __all__ = [
@@ -44,6 +46,8 @@ __all__ = [
     "load_settings",
     "names_set",
     "settings",
+    "settle_telemetry",
+    "stop_telemetry",
 ]
 
 

@@ -53,12 +53,14 @@ __all__ = [
     "load_settings",
     "names_set",
     "settings",
+    "settle_telemetry",
+    "stop_telemetry",
 ]
 
 _GOOGLE = ("GOOGLE_", "GEMINI_")
 """Prefixes of Google's own variables, which google-genai reads from the environment."""
 
-OTLP = "OTEL_EXPORTER_OTLP_"
+_OTLP = "OTEL_EXPORTER_OTLP_"
 """Prefix of the variables of OpenTelemetry's own exporters."""
 
 _STOPPED = "OTEL_SDK_DISABLED"
@@ -457,7 +459,7 @@ def settle_telemetry(*, with_content: bool) -> bool:
         os.environ.setdefault(name, within if with_content else without)
     is_stopped = os.environ.get(_STOPPED, "").lower() == "true"
     return not is_stopped and any(
-        value and name.startswith(OTLP) and name.endswith("ENDPOINT")
+        value and name.startswith(_OTLP) and name.endswith("ENDPOINT")
         for name, value in os.environ.items()
     )
 

@@ -13,7 +13,7 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 
 from acc_ace.cockpit.timeline import Timeline
-from acc_ace.config import OTLP, Settings, settle_telemetry, stop_telemetry
+from acc_ace.config import Settings, settle_telemetry, stop_telemetry
 from acc_ace.errors import ConfigError
 from acc_ace.hooks import how_to_install
 from acc_ace.server.turn_gate import TurnGate
@@ -40,7 +40,7 @@ def open_exporters(settings: Settings) -> bool:
 @cache
 def _open(*, prometheus: bool, otlp: bool) -> None:
     if otlp:
-        _require("opentelemetry.exporter.otlp.proto.http", f"{OTLP}ENDPOINT")
+        _require("opentelemetry.exporter.otlp.proto.http", "OTEL_EXPORTER_OTLP_ENDPOINT")
     hooks = OTelHooks()
     if prometheus:
         _require("opentelemetry.exporter.prometheus", "ACC_ACE_PROMETHEUS")
