@@ -200,12 +200,6 @@ class FakeTurnApi:
         self.erased.append(tenant)
         return {tenant.app: {"journal": 3}}
 
-    async def export_user(
-        self, user: str, *, app: str | None = None
-    ) -> AsyncIterator[dict[str, Any]]:
-        yield {"kind": "user", "app": app or "acc_ace", "user": user}
-        yield {"kind": "end"}
-
     async def playbook(self) -> StoredPlaybook:
         playbook = Playbook().add_bullet("strategies", "Check [disk] first.").playbook
         return StoredPlaybook(version=1, digest="0" * 64, playbook=playbook)

@@ -35,6 +35,8 @@ _CHUNK: Final = 1_000_000
 """Bytes of a file in one line."""
 
 _END: Final = {"kind": "end"}
+_FRAME: Final = {"export", "user", "app", "sum", "end"}
+"""Hold nothing of a user."""
 _FILES: Final = {"file", "typed"}
 _SHOWN: Final = {"lesson", "learning_job"}
 """Shown to the user, and restored with the app's playbook or not at all."""
@@ -92,7 +94,7 @@ class _Lines:
         self._file.write(line)
         self._sum.update(line.encode("utf-8", "backslashreplace"))
         self.count += 1
-        self.is_empty = self.is_empty and record["kind"] in {"export", "user", "app"}
+        self.is_empty = self.is_empty and record["kind"] in _FRAME
 
     def end(self) -> None:
         """Write how many lines there are, and their checksum."""
@@ -227,7 +229,7 @@ def _restore_rows(file: Path, rows: Rows, artifacts: SqlArtifactStore[Any]) -> N
     for _, record in _records(file):
         if record["kind"] in {"user", "app"}:
             writer.begin(_scope(record))
-        elif record["kind"] not in {"export", "sum", "end", *_FILES, *_SHOWN}:
+        elif record["kind"] not in _FRAME | _FILES | _SHOWN:
             writer.add(record)
     writer.end()
 
