@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from acc_ace.core.schemas.artifact import Erased
 from acc_ace.errors import AccAceError, InputError, NotFoundError

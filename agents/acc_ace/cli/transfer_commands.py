@@ -159,7 +159,8 @@ async def _export_scope(container: Container, scope: PlaybookScope, lines: _Line
 
 def _checked(file: Path) -> list[PlaybookScope]:
     """The users and apps of an export; raises InputError for one that cannot be restored whole."""
-    scopes, digest, count = [], sha256(), 0
+    scopes: list[PlaybookScope] = []
+    digest, count = sha256(), 0
     for line, record in _records(file):
         if not count:
             _check_header(file, record)
