@@ -219,8 +219,8 @@ async def _restore(file: Path, scopes: list[PlaybookScope]) -> None:
             await container.database.write(lambda rows: _restore_rows(file, rows, artifacts))
         except BaseException:
             for scope in scopes:
-                for kept in (files, PromptHistory(container.settings.data_dir)):
-                    await kept.erase(Tenant(scope.app, scope.user or ""))
+                for place in (files, PromptHistory(container.settings.data_dir)):
+                    await place.erase(Tenant(scope.app, scope.user or ""))
             raise
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 from acc_ace.core.schemas.base import PlaybookScope, Tenant
 from acc_ace.errors import InputError
 from acc_ace.storage.sql_artifacts import SqlArtifactStore
-from acc_ace.storage.sql_rows import Rows, marks
+from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.tenant_rows import tenant_number
 
 Record = dict[str, Any]
@@ -125,13 +125,12 @@ class RowWriter:
         self._rows, self._artifacts = rows, artifacts
         self._columns = {table.kind: (table, _columns(rows, table)) for table in TABLES}
         self._scope = PlaybookScope("")
-        self._parents: dict[tuple[str, str], int] = {}
         self._batch: list[tuple[str, bool]] = []
 
     def begin(self, scope: PlaybookScope) -> None:
         """Take up a user or an app; raises InputError for one that has something already."""
         self.end()
-        self._scope, self._parents = scope, {}
+        self._scope = scope
         if scope.user is None:
             is_new = not any(True for _ in read_rows(self._rows, scope))
         else:
@@ -154,16 +153,21 @@ class RowWriter:
             if len(self._batch) == _BATCH:
                 self._flush()
             return
-        owners: Mapping[str, object] = _owners(table, self._scope)
-        if link:
-            owners = {link: self._parent(table, row.pop(name))}
-        elif table.name == "playbooks" and self._scope.user is not None:
+        values = {column: _packed(value) for column, value in row.items()}
+        owners = _owners(table, self._scope)
+        if table.name == "playbooks" and self._scope.user is not None:
             tenant = Tenant(self._scope.app, self._scope.user)
-            owners = {**owners, "tenant": tenant_number(self._rows, tenant)}
-        written = {**{column: _packed(value) for column, value in row.items()}, **owners}
+            owners["tenant"] = tenant_number(self._rows, tenant)
+        places = ["?"] * (len(values) + len(owners))
+        names = [*values, *owners]
+        if link:
+            owners[name] = values.pop(name)
+            where = " AND ".join(f"{column} = ?" for column in owners)
+            places = ["?"] * len(values) + [f"(SELECT id FROM {table.parent} WHERE {where})"]  # noqa: S608 - our names
+            names = [*values, link]
         self._rows.run(
-            f"INSERT INTO {table.name} ({', '.join(written)}) VALUES {marks(written)}",  # noqa: S608 - our names
-            list(written.values()),
+            f"INSERT INTO {table.name} ({', '.join(names)}) VALUES ({', '.join(places)})",  # noqa: S608 - our names
+            [*values.values(), *owners.values()],
         )
 
     def end(self) -> None:
@@ -179,32 +183,16 @@ class RowWriter:
             self._artifacts.restore_rows(self._rows, tenant, self._batch)
             self._batch = []
 
-    def _parent(self, table: Table, name: str) -> int:
-        """The number of the row that a row belongs to."""
-        if (table.parent, name) not in self._parents:
-            owners = {**_owners(table, self._scope), _LINKS[table.parent][1]: name}
-            where = " AND ".join(f"{column} = ?" for column in owners)
-            row = self._rows.one(
-                f"SELECT id FROM {table.parent} WHERE {where}",  # noqa: S608 - our names
-                list(owners.values()),
-            )
-            if row is None:
-                raise InputError(f"the export has a record of no {table.parent}: {table.kind}")
-            self._parents[table.parent, name] = int(row[0])
-        return self._parents[table.parent, name]
-
 
 def exists(scope: PlaybookScope) -> InputError:
     """The error of a user or an app that would be overwritten."""
-    if scope.user is None:
-        return InputError(
-            f"app '{scope.app}' has a playbook or state here, and nothing was restored; restore "
-            "into an empty database, or a file of 'acc-ace memory export --user NAME'"
-        )
-    return InputError(
-        f"user '{scope.user}' of app '{scope.app}' has data here, and nothing was restored; to "
-        f"replace it, 'acc-ace memory erase --user {scope.user} --app {scope.app}' first"
+    who = (
+        f"app '{scope.app}'" if scope.user is None else f"user '{scope.user}' of app '{scope.app}'"
     )
+    fix = "restore a file of 'acc-ace memory export --user NAME', or into an empty database"
+    if scope.user is not None:
+        fix = f"first 'acc-ace memory erase --user {scope.user} --app {scope.app}' to replace it"
+    return InputError(f"{who} has data here, and nothing was restored; {fix}")
 
 
 def _tables(scope: PlaybookScope) -> list[Table]:

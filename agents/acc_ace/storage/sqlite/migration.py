@@ -30,18 +30,15 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     if _version(connection) == VERSION:
         return
 
+    backups: list[Path] = []
+
     def create(rows: Rows) -> None:
         # Read again inside the transaction: another process may have been faster.
         version = _version(connection)
         if version or _is_foreign(rows):
             check_version(version, f"database {path}", "ACC_ACE_DATA_DIR")
         if version not in {0, VERSION}:
-            backup = _backed_up(path, version)
-            logger.warning(
-                "database_upgraded file=%s from=%d to=%d backup=%s: delete the backup when all is "
-                "well; what is erased later stays in it",
-                path, version, VERSION, backup,
-            )  # fmt: skip
+            backups.append(_backed_up(path, version))
         scripts = upgrades(version) if version else [baseline("sqlite")]
         for statement in _statements("\n".join(scripts)):
             rows.run(statement)
@@ -56,6 +53,12 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             f"{store_error(error, path)}; it was not upgraded from schema {version} to {VERSION}, "
             "and is unchanged"
         ) from error
+    for backup in backups:
+        logger.warning(
+            "database_upgraded file=%s to=%d backup=%s: delete the backup when all is well; what "
+            "is erased later stays in it",
+            path, VERSION, backup,
+        )  # fmt: skip
 
 
 def _backed_up(path: Path, version: int) -> Path:
@@ -78,7 +81,7 @@ def _backed_up(path: Path, version: int) -> Path:
     except (OSError, sqlite3.Error) as error:
         with suppress(OSError):
             copy.unlink(missing_ok=True)
-        size = sum(map(size_of, (path, _wal(path)))) / 1e6
+        size = 2 * sum(map(size_of, (path, _wal(path)))) / 1e6
         raise StoreError(
             f"database {path} of schema {version} is unchanged, and cannot be upgraded to "
             f"{VERSION}: its backup {copy} cannot be written ({error}); free at least "
