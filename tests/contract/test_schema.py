@@ -111,9 +111,11 @@ async def test_a_database_of_the_first_release_is_upgraded_and_keeps_its_data(
     store_settings: Settings, stores: Stores
 ) -> None:
     await stores.journal.append(KEY, entry(1), expected_version=0)
+    tables = tables_of(store_settings)
     downgrade(store_settings, OLDEST, TO_104[0])
     newer = create_stores(store_settings, FixedClock())
     assert await newer.journal.head(KEY) == entry(1)
+    assert tables_of(store_settings) == tables
     await add(newer, SMALL, "nS")
     assert await newer.ccm_records.of_app(KEY.tenant) == [(KEY.user, SMALL, "nS")]
     await newer.close()

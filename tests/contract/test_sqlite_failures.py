@@ -3,7 +3,10 @@
 import asyncio
 import sqlite3
 import stat
-from contextlib import closing
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -168,6 +171,52 @@ async def test_a_locked_database_says_who_to_stop_and_recovers(path: Path) -> No
     other.close()
     await journal.append(KEY, entry(2), expected_version=1)
     await database.close()
+
+
+@pytest.mark.soak
+async def test_a_lock_is_waited_for_and_readers_do_not_wait(path: Path) -> None:
+    await written(path)
+    database = SqliteDatabase(path, busy_timeout_s=60)
+    journal = SqlJournal(database)
+    await journal.head(KEY)
+    with locked_elsewhere(path) as process:
+        batches = [
+            asyncio.create_task(
+                journal.append(KEY._replace(session=f"s{n}"), entry(1), expected_version=0)
+            )
+            for n in range(20)
+        ]
+        _, waiting = await asyncio.wait(batches, timeout=_LONGER_S)
+        assert len(waiting) == len(batches)
+        assert await journal.head(KEY) == entry(1, "last good")
+        assert process.poll() is None
+    await asyncio.gather(*batches)
+    assert len(await journal.sessions(KEY.tenant)) == 21
+    await database.close()
+
+
+_LONGER_S = 6.0
+"""Longer than one statement waits by itself."""
+
+_LOCK = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def locked_elsewhere(path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """Another process has the write lock."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", _LOCK, str(path)]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe) as process:  # noqa: S603 - our own
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"locked\n"
+        yield process
+        process.kill()
 
 
 async def test_junk_in_place_of_a_database_is_damage(path: Path) -> None:

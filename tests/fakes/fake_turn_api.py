@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from acc_ace.core.schemas.artifact import Erased
 from acc_ace.errors import AccAceError, InputError, NotFoundError
@@ -199,12 +198,6 @@ class FakeTurnApi:
         tenant = Tenant(app or "acc_ace", user)
         self.erased.append(tenant)
         return {tenant.app: {"journal": 3}}
-
-    async def export_user(
-        self, user: str, *, app: str | None = None
-    ) -> AsyncIterator[dict[str, Any]]:
-        yield {"kind": "user", "app": app or "acc_ace", "user": user}
-        yield {"kind": "end"}
 
     async def playbook(self) -> StoredPlaybook:
         playbook = Playbook().add_bullet("strategies", "Check [disk] first.").playbook

@@ -24,7 +24,7 @@ from acc_ace.adk.memory_service import ArtifactMemoryService
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import Tenant
-from acc_ace.errors import ConfigError, StoreError
+from acc_ace.errors import ConfigError, InputError, StoreError
 from acc_ace.storage.playbooks.export_folders import part
 from acc_ace.storage.private_files import make_directory
 from acc_ace.turn.ports import UserFile, UserFiles
@@ -104,6 +104,26 @@ class FileArtifacts(FileArtifactService):
             if path.name == _METADATA:
                 content = content.replace(self.root_dir.resolve().as_uri().encode(), b"artifact:/")
             yield UserFile(path.relative_to(place).as_posix(), content)
+
+    def restore(self, tenant: Tenant, name: str, content: bytes, *, at: int) -> None:
+        """Write a piece of a file of `export`, of which `at` bytes are there; blocks.
+
+        Raises InputError for a path that is none of the user's, StoreError.
+        """
+        place = self._own(tenant).resolve()
+        path = (place / name).resolve()
+        if not path.is_relative_to(place):
+            raise InputError(f"file {name!r} of user {tenant.user!r} is not below their directory")
+        if path.name == _METADATA:
+            own = self.root_dir.resolve().as_uri().encode()
+            content = content.replace(b'"artifact:/apps/', b'"' + own + b"/apps/")
+        make_directory(self.root_dir)
+        make_directory(path.parent)
+        try:
+            with path.open("ab" if at else "xb") as file:
+                file.write(content)
+        except OSError as error:
+            raise _store_error(path, error) from error
 
     def _base_root(self, app_name: str, user_id: str) -> Path:
         # ADK calls this for every path. Checked by ADK, then escaped.

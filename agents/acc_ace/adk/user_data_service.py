@@ -86,6 +86,21 @@ async def _artifacts(container: Container, tenant: Tenant) -> AsyncIterator[Reco
         after = page[-1].artifact_id
 
 
+async def apps_of_user(container: Container, user: str) -> list[str]:
+    """The apps whose rows, files or learning jobs hold data of a user. Raises StoreError."""
+    names = await container.erasure.apps(user)
+    async with kept_jobs(container.settings, container.learning) as queue:
+        names |= await queue.apps(user) if queue else set()
+    return sorted(names)
+
+
+async def shown_only(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
+    """What no row of the user holds: lessons in the app's playbook, and learning jobs."""
+    for part in (_lessons(container, tenant), _learning_jobs(container, tenant)):
+        async for item in part:
+            yield item
+
+
 async def _own_playbook(container: Container, tenant: Tenant) -> AsyncIterator[Record]:
     """The user's own playbook with its delta log, in which removed bullets are."""
     scope = PlaybookScope(tenant.app, tenant.user)
@@ -150,11 +165,8 @@ class UserDataService:
 
     async def apps(self, user: str) -> list[str]:
         """The apps that hold data of a user. Raises StoreError."""
-        names = await self._container.erasure.apps(user)
-        names |= await session_pages(self._sessions).apps(user)
-        async with self._learning_jobs() as queue:
-            names |= await queue.apps(user) if queue else set()
-        return sorted(names)
+        beside = await session_pages(self._sessions).apps(user)
+        return sorted({*await apps_of_user(self._container, user), *beside})
 
     async def erase(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
         """Erase a user from an app, or from all; return the counts by app and kind.

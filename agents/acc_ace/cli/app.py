@@ -38,6 +38,7 @@ app.add_typer(
             "acc_ace.cli.search_command",
             "acc_ace.cli.erase_command",
             "acc_ace.cli.user_commands",
+            "acc_ace.cli.transfer_commands",
             group="memory",
         ),
         help="Search and manage what is stored about a user.",

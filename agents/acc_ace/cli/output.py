@@ -4,13 +4,14 @@ Answers and views go to stdout, diagnostics to stderr. An error is one line with
 the fix.
 """
 
+import errno
 import io
 import json
 import os
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from enum import IntEnum
 from pathlib import Path
@@ -173,10 +174,22 @@ def print_items(
 
 @contextmanager
 def create_private_file(out: Path, option: str = "--out") -> Iterator[TextIO]:
-    """Create a file, mode 0600, for text. Raises InputError if it exists or is not writable."""
+    """Create a file, mode 0600, for text, whole or not at all.
+
+    Raises InputError if it exists or is not writable. Lone surrogates are written as escapes.
+    """
+    partial = out.with_name(f"{out.name}.{os.getpid()}.partial")
     try:
-        descriptor = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        if out.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(
+            descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+        ) as file:
+            yield file
+        partial.replace(out)
     except OSError as error:
         raise InputError(f"{option} {out} cannot be written: {error.strerror}") from error
-    with open(descriptor, "w", encoding="utf-8", newline="\n") as file:
-        yield file
+    finally:
+        with suppress(OSError):
+            partial.unlink()

@@ -1,7 +1,7 @@
 """Protocols for the part of Conversation that the terminal uses."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from acc_ace.core.schemas.artifact import Artifact, Erased
 from acc_ace.core.schemas.base import Authority, SessionKey, Tenant
@@ -92,10 +92,6 @@ class TurnApi(Protocol):
 
     async def erase_user(self, user: str, *, app: str | None = None) -> dict[str, dict[str, int]]:
         """Delete all data of a user in an app, or in all; deleted rows by app and store."""
-        ...
-
-    def export_user(self, user: str, *, app: str | None = None) -> AsyncIterator[dict[str, Any]]:
-        """All data of a user in an app, or in all; the last record is `end`."""
         ...
 
     async def playbook(self) -> StoredPlaybook:

@@ -1,25 +1,20 @@
-"""`acc-ace memory erase` and `export`."""
+"""`acc-ace memory erase`."""
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
-from typing import Annotated, Any, TextIO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated
 
 import typer
 
 from acc_ace.adk.user_data_service import total
-from acc_ace.cli.names import APP_NAME, checked_name
-from acc_ace.cli.output import create_private_file, json_line, stderr_console, stdout_console
+from acc_ace.cli.names import checked_name
+from acc_ace.cli.output import json_line, stdout_console
 from acc_ace.cli.runtime import open_app
 from acc_ace.cli.turn_api import TurnApi
 from acc_ace.config import Settings, load_settings
 from acc_ace.errors import InputError
-from acc_ace.storage.prompt_history import history_path
-
-_FRAME = frozenset({"user", "end"})
-"""Kinds of the first and last record, which hold no user data."""
 
 Erased = dict[str, dict[str, int]]
 """Deleted rows by app and store."""
@@ -27,13 +22,13 @@ Erased = dict[str, dict[str, int]]
 
 app = typer.Typer(rich_markup_mode=None)
 
-_App = Annotated[str | None, typer.Option("--app", help="Limit to one app (default: all).")]
+AppOption = Annotated[str | None, typer.Option("--app", help="Limit to one app (default: all).")]
 
 
 @app.command("erase")
 def erase_user(
     user: Annotated[str, typer.Option(help="User whose data to delete.")],
-    app_name: _App = None,
+    app_name: AppOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Skip the confirmation.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
 ) -> None:
@@ -49,53 +44,6 @@ def erase_user(
     _report(erased, user, settings, as_json=as_json)
 
 
-@app.command("export")
-def export_user(
-    user: Annotated[str, typer.Option(help="User whose data to export.")],
-    app_name: _App = None,
-    out: Annotated[Path | None, typer.Option(help="New file to write (default: stdout).")] = None,
-) -> None:
-    """Export everything stored about a user as JSON Lines; the last record is `end`."""
-    checked_name(user, "--user")
-    only = None if app_name is None else checked_name(app_name, "--app")
-    settings = load_settings()
-    lines = _typed(settings, user) if only in {None, APP_NAME} else []
-    with _target(out) as file, asyncio.Runner() as runner, _turns(settings, runner) as turns:
-        count, has_data = runner.run(_write(turns.export_user(user, app=only), lines, file))
-    if out is not None:
-        stdout_console().print(f"{count} records about user {user} written to {out}")
-    if not has_data:
-        reported = f"nothing is stored about user {user} in {_named(only)}, in {_where(settings)}"
-        stderr_console().print(reported, soft_wrap=True)
-
-
-async def _write(
-    records: AsyncIterator[dict[str, Any]], lines: list[dict[str, Any]], file: TextIO
-) -> tuple[int, bool]:
-    """Write the records; their count, and whether any holds user data."""
-    count, has_data = 0, bool(lines)
-    async for record in records:
-        has_data = has_data or record["kind"] not in _FRAME
-        # The typed lines precede the `end` record, which marks the export as complete.
-        for item in [*lines, record] if record["kind"] == "end" else [record]:
-            print(json_line(item), file=file)
-            count += 1
-    return count, has_data
-
-
-def _typed(settings: Settings, user: str) -> list[dict[str, Any]]:
-    """The prompt history of a user, which is bounded."""
-    history = history_path(settings.data_dir, user)
-    if not history.exists():
-        return []
-    text = history.read_text(encoding="utf-8", errors="replace")
-    return [{"kind": "typed", "value": line} for line in text.splitlines()]
-
-
-def _target(out: Path | None) -> AbstractContextManager[TextIO]:
-    return nullcontext(sys.stdout) if out is None else create_private_file(out)
-
-
 def _report(erased: Erased, user: str, settings: Settings, *, as_json: bool) -> None:
     if as_json:
         print(json_line({"user": user, "erased": total(erased), "apps": erased}))
@@ -108,15 +56,16 @@ def _report(erased: Erased, user: str, settings: Settings, *, as_json: bool) -> 
         if counts:
             stdout_console().print(f"erased user {user} from {app}: {counts}")
     if not any(counted.values()):
-        reported = f"nothing to erase: nothing about user {user} was stored in {_where(settings)}"
+        reported = f"nothing to erase: nothing about user {user} was stored in {where(settings)}"
         stdout_console().print(reported, soft_wrap=True)
 
 
-def _named(app: str | None) -> str:
+def named(app: str | None) -> str:
+    """An app, or all, in a message."""
     return "every app" if app is None else f"app {app}"
 
 
-def _where(settings: Settings) -> str:
+def where(settings: Settings) -> str:
     """The store in use; an absolute path, since a relative one depends on the folder."""
     if settings.store == "postgres":
         return "the PostgreSQL database of ACC_ACE_DATABASE_URL"
@@ -126,7 +75,7 @@ def _where(settings: Settings) -> str:
 def _confirmed(user: str, app: str | None) -> bool:
     if not sys.stdin.isatty():
         raise InputError("erasing needs a confirmation; without a terminal, pass --yes")
-    question = f"Delete everything stored about user {user} in {_named(app)}? [y/N] "
+    question = f"Delete everything stored about user {user} in {named(app)}? [y/N] "
     return input(question).strip().lower() == "y"
 
 

@@ -208,7 +208,10 @@ def _sqlite(
 ) -> Stores:
     """A SQLite database in the data directory, or a private one in memory, discarded on close."""
     is_kept = settings.store == "sqlite"
-    database = SqliteDatabase(settings.data_dir / DATABASE_FILE if is_kept else IN_MEMORY)
+    database = SqliteDatabase(
+        settings.data_dir / DATABASE_FILE if is_kept else IN_MEMORY,
+        busy_timeout_s=settings.limits.turn_model_s,
+    )
     follower = open_playbook_files(settings) if is_kept else None
     dense = sqlite_dense(database, embedder, memory_mb=settings.embedder.memory_mb)
     index, weights = SqliteArtifactIndex(), settings.recall

@@ -133,6 +133,26 @@ class SqlArtifactStore(Generic[R]):
 
         return write
 
+    def restore_rows(self, rows: Rows, tenant: Tenant, bodies: Sequence[tuple[str, bool]]) -> None:
+        """Add artifacts as they were stored, each with whether it is retired, in a transaction.
+
+        The totals of the tenant are the caller's to compute. Raises CorruptStoreError.
+        """
+        number = locked_tenant(rows, tenant)
+        items = [
+            ArtifactRow.of(decode(Artifact, body, what="an artifact"))._replace(body=body)
+            for body, _ in bodies
+        ]
+        self._index.insert(rows, number, items)
+        rows.many(
+            "UPDATE artifacts SET retired = ? WHERE tenant = ? AND artifact_id = ?",
+            [
+                (True, number, item.artifact.artifact_id)
+                for item, (_, is_retired) in zip(items, bodies, strict=True)
+                if is_retired
+            ],
+        )
+
     async def retire(self, key: SessionKey, after_turn: int) -> int:
         """Hide the session's artifacts after turn `after_turn` from recall; return how many."""
         return await self._database.write(lambda rows: self._retire(rows, key, after_turn))

@@ -8,7 +8,7 @@ from pydantic_core import to_jsonable_python
 
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.interaction import Interaction, Outcome, ToolStart
-from acc_ace.storage.sql_rows import Rows, decode, encode, page_size
+from acc_ace.storage.sql_rows import Rows, decode, encode, page_size, reading
 from acc_ace.storage.tenant_rows import ensure_tenant
 from acc_ace.unit_of_work import Database, Write
 
@@ -151,7 +151,8 @@ def _interaction(key: SessionKey, outcome: str, body: str) -> Interaction:
     if interaction.outcome.value == outcome:
         return interaction
     # The column is authoritative: undo updates it and leaves the body unchanged.
-    return interaction.model_copy(update={"outcome": Outcome(outcome)})
+    with reading(f"evidence of session {key.session!r}"):
+        return interaction.model_copy(update={"outcome": Outcome(outcome)})
 
 
 _KEY = "app = ? AND user_id = ? AND session = ?"
@@ -196,16 +197,17 @@ class SqlToolStarts:
     async def unsettled(self, key: SessionKey) -> Sequence[ToolStart]:
         """The session's calls that no commit has settled, in order of start."""
         records = await self._database.read(lambda rows: rows.all(_SELECT_STARTS, key))
-        return [
-            ToolStart(
-                call_id=call_id,
-                name=name,
-                args=json.loads(args),
-                turn=turn,
-                started_at=datetime.fromtimestamp(started_at, UTC),
-            )
-            for call_id, name, args, turn, started_at in records
-        ]
+        with reading(f"a call of session {key.session!r}"):
+            return [
+                ToolStart(
+                    call_id=call_id,
+                    name=name,
+                    args=json.loads(args),
+                    turn=turn,
+                    started_at=datetime.fromtimestamp(started_at, UTC),
+                )
+                for call_id, name, args, turn, started_at in records
+            ]
 
     def settle_write(self, key: SessionKey, call_ids: Collection[str]) -> Write:
         """Delete calls whose outcome is part of the same unit of work."""

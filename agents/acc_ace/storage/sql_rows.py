@@ -1,7 +1,8 @@
 """Statements shared by SQLite and PostgreSQL, and values as JSON text in a column."""
 
 import json
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, Protocol, TypeVar
 
 from pydantic import ValidationError
@@ -49,6 +50,10 @@ class Rows(Protocol):
 
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
         """Run a statement; return the number of changed rows."""
+        ...
+
+    def each(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a SELECT, one by one; only a few are in memory."""
         ...
 
     def many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
@@ -107,6 +112,19 @@ def _decode_slowly(model: type[V], text: str | bytes, *, what: str) -> V:
         # From None: a ValidationError and its trace would show the content.
         raise CorruptStoreError(
             f"{what} cannot be read ({problem_of(error)}); restore the database from a copy"
+        ) from None
+
+
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Raise a CorruptStoreError that names `what` where stored JSON cannot be read."""
+    try:
+        yield
+    except (ValueError, KeyError, TypeError) as error:
+        problem = problem_of(error) if isinstance(error, ValueError) else type(error).__name__
+        # From None, as in `decode`.
+        raise CorruptStoreError(
+            f"{what} cannot be read ({problem}); restore the database from a copy"
         ) from None
 
 

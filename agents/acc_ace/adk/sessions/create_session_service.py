@@ -31,7 +31,8 @@ def open_session_service(
             SqliteDatabase,
         )
 
-        own = SqliteDatabase(directory / DATABASE_FILE)
+        wait_s = container.settings.limits.turn_model_s
+        own = SqliteDatabase(directory / DATABASE_FILE, busy_timeout_s=wait_s)
     return SqlSessionService(
         own or container.database,
         recent_events=container.settings.recent_events,

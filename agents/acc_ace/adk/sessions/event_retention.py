@@ -20,6 +20,7 @@ from google.adk.events import Event
 
 from acc_ace.adk.sessions.event_rows import (
     delete_events,
+    events_of,
     note_all_calls,
     pending_tool_calls,
     read_all,
@@ -142,7 +143,7 @@ def apply_rewind(rows: Rows, session: int, rewind: Event) -> None:
     newest few, so it would delete each key that was last written before them. A rewind to an
     invocation without stored events is left unchanged.
     """
-    events = [Event.model_validate_json(row.body) for row in read_all(rows, session)]
+    events = events_of(row.body for row in read_all(rows, session))
     invocations = [event.invocation_id for event in events]
     before = rewind.actions.rewind_before_invocation_id
     if before not in invocations:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from google.adk.events import Event
 
-from acc_ace.storage.sql_rows import Rows, marks
+from acc_ace.storage.sql_rows import Rows, marks, reading
 
 OPEN_CALLS = 32
 """Maximum of resumable waiting calls of a session; the newest are kept."""
@@ -219,6 +219,12 @@ def _newest(rows: Rows, session: int, count: int) -> list[tuple[Any, ...]]:
     )
 
 
+def events_of(bodies: Iterable[str]) -> list[Event]:
+    """The events of rows; raises CorruptStoreError."""
+    with reading("an event of a session"):
+        return [Event.model_validate_json(body) for body in bodies]
+
+
 def _last_answer(rows: Rows, session: int) -> list[tuple[Any, ...]]:
     """The newest event in which an agent said something; reads few more than come after it."""
     before = _BEYOND
@@ -228,9 +234,10 @@ def _last_answer(rows: Rows, session: int) -> list[tuple[Any, ...]]:
         (session, before, _STEP),
     ):
         for seq, invocation, body in page:
-            event = json.loads(body)
-            if event["author"] != _PERSON and "content" in event:
-                return [(seq, invocation)]
+            with reading("an event of a session"):
+                event = json.loads(body)
+                if event["author"] != _PERSON and "content" in event:
+                    return [(seq, invocation)]
         before = page[-1][0]
     return []
 

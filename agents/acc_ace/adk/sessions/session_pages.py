@@ -11,7 +11,7 @@ from acc_ace.adk.sessions.session_rows import apps_of, read_page, session_id
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.adk.sessions.stored_state import unshared
 from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sql_rows import Rows, reading
 from acc_ace.unit_of_work import Database
 
 
@@ -90,7 +90,8 @@ class SqlSessionPages:
             return [] if session is None else read_all(rows, session, after=after or 0, limit=limit)
 
         page = await self._database.read(work)
-        return [StoredEvent(row.seq, json.loads(row.body)) for row in page]
+        with reading(f"an event of session {key.session!r}"):
+            return [StoredEvent(row.seq, json.loads(row.body)) for row in page]
 
 
 class ServiceSessionPages:

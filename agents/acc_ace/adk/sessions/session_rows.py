@@ -19,7 +19,7 @@ from google.adk.platform import uuid as adk_ids
 from google.adk.sessions import State
 
 from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.storage.sql_rows import Rows
+from acc_ace.storage.sql_rows import Rows, reading
 from acc_ace.storage.tenant_rows import ensure_tenant
 
 
@@ -211,7 +211,8 @@ def _row(columns: tuple[Any, ...], state: Mapping[str, str]) -> SessionRow:
 
 
 def _decoded(pairs: Any) -> dict[str, Any]:  # noqa: ANN401 - rows of a key and JSON
-    return {name: json.loads(value) for name, value in pairs}
+    with reading("the state of a session"):
+        return {name: json.loads(value) for name, value in pairs}
 
 
 _FRACTION_BITS = 12

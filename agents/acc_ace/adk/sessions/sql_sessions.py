@@ -40,6 +40,7 @@ from acc_ace.adk.sessions.event_buffer import TurnBuffer, write_event, write_eve
 from acc_ace.adk.sessions.event_retention import Retention, cut
 from acc_ace.adk.sessions.event_rows import (
     delete_events,
+    events_of,
     read_all,
     read_newest,
     read_old,
@@ -192,7 +193,7 @@ class SqlSessionService(StoredSessions):
         if loaded is None:
             return None
         session, bodies = loaded
-        session.events = [Event.model_validate_json(body) for body in bodies]
+        session.events = events_of(bodies)
         return await self._shown(session)
 
     async def updated_at(self, key: SessionKey) -> float | None:
@@ -265,7 +266,7 @@ class SqlSessionService(StoredSessions):
                 return []
             return read_old(rows, row, turns=turns, limit=limit, spare=spare)
 
-        return [Event.model_validate_json(body) for body in await self.database.read(work)]
+        return events_of(await self.database.read(work))
 
     async def delete_events(self, key: SessionKey, events: Sequence[str]) -> None:
         """Delete events by id; missing ones are no error."""

@@ -14,6 +14,7 @@ from google.adk.events import Event
 from google.adk.events._internal_metadata import RESTORED_EVENT_KEY
 from google.adk.sessions import State
 
+from acc_ace.adk.sessions.event_rows import events_of
 from acc_ace.core.schemas.base import OWN_APP, Authority, SessionKey
 from acc_ace.core.schemas.state import (
     CURATOR_OUTPUT,
@@ -25,7 +26,7 @@ from acc_ace.core.schemas.state import (
     USER_QUERY,
 )
 from acc_ace.errors import StoreError
-from acc_ace.storage.sql_rows import Rows, marks
+from acc_ace.storage.sql_rows import Rows, marks, reading
 
 Projection = Callable[[SessionKey], Awaitable[dict[str, Any]]]
 """What session.state shows of our other stores, by its keys; none for a session of another app.
@@ -147,7 +148,8 @@ def own_changes(events: Iterable[Event]) -> dict[str, Any]:
 def read_base(rows: Rows, session: int) -> dict[str, Any]:
     """The session's own state before its oldest event."""
     row = rows.one("SELECT base_state FROM adk_sessions WHERE id = ?", (session,))
-    state: dict[str, Any] = json.loads(row[0]) if row else {}
+    with reading("the state of a session"):
+        state: dict[str, Any] = json.loads(row[0]) if row else {}
     return state
 
 
@@ -158,7 +160,7 @@ def keep_changes(rows: Rows, session: int, events: Collection[str]) -> None:
     for seq, event, body in _around(rows, session, events):
         if event not in events:
             stays = seq
-        elif changes := own_changes([Event.model_validate_json(body)]):
+        elif changes := own_changes(events_of([body])):
             left[stays] = left.get(stays, {}) | changes
     for seq, changes in left.items():
         if seq is None:

@@ -18,7 +18,9 @@ from acc_ace.hooks import STORES, only
 from acc_ace.storage.sql_database import check_version
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.storage.sqlite.artifact_writes import SqliteRows
-from acc_ace.storage.sqlite.database import DATABASE_FILE, store_error
+from acc_ace.storage.sqlite.database import DATABASE_FILE
+from acc_ace.storage.sqlite.failures import damage, store_error
+from acc_ace.storage.sqlite.migration import check_present
 
 T = TypeVar("T")
 
@@ -82,6 +84,12 @@ def check_databases(settings: Settings) -> Iterator[CheckResult]:
         return
     seen = why_inaccessible(settings.data_dir) is None and settings.data_dir.is_dir()
     paths = sorted(settings.data_dir.glob("*.db")) if seen else []
+    if seen:
+        try:
+            check_present(settings.data_dir / DATABASE_FILE)
+        except StoreError as error:
+            yield _complaint(error)
+            return
     if not paths:
         yield ok("database", "not created yet")
     for path in paths:
@@ -102,7 +110,7 @@ def from_memory(settings: Settings, query: Callable[[Rows], T]) -> T | None:
         uri = f"file:{quote(str(path))}?mode=ro"
         with closing(sqlite3.connect(uri, uri=True, timeout=_WAIT_S)) as connection:
             return query(SqliteRows(connection))
-    except (sqlite3.Error, StoreError, ConfigError):
+    except (sqlite3.Error, UnicodeDecodeError, StoreError, ConfigError):
         return None
 
 
@@ -143,6 +151,8 @@ def _check_database(path: Path) -> CheckResult:
             complaints = connection.execute("PRAGMA quick_check(1)").fetchall()
     except sqlite3.Error as error:
         return _complaint(store_error(error, path))
+    except UnicodeDecodeError as error:
+        return _complaint(damage(error, path))
     if path.name == DATABASE_FILE:
         try:
             check_version(version, f"database {path}", "ACC_ACE_DATA_DIR")

@@ -1,6 +1,6 @@
 """Rows of a PostgreSQL connection."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import inf
 from typing import Any
@@ -34,6 +34,11 @@ class PostgresRows:
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
         """Run a statement; return the number of changed rows."""
         return self.connection.execute(_prepared(statement), values).rowcount
+
+    def each(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a SELECT, one by one; the server keeps the others."""
+        with self.connection.cursor(name="each") as cursor:
+            yield from cursor.execute(_prepared(statement), values)
 
     def many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Run a statement for each row of values, in one round trip."""

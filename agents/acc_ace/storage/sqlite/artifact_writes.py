@@ -4,7 +4,7 @@ Triggers keep the totals and the index consistent.
 """
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from acc_ace.memory.ranking import IN_SESSION
@@ -98,6 +98,10 @@ class SqliteRows:
     def run(self, statement: str, values: Sequence[object] = ()) -> int:
         """Run a statement; return the number of changed rows."""
         return self.connection.execute(statement, values).rowcount
+
+    def each(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[Any, ...]]:
+        """The rows of a SELECT, one by one."""
+        return self.connection.execute(statement, values)
 
     def many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Run a statement for each row of values."""

@@ -7,19 +7,21 @@ problem and the fix.
 """
 
 import asyncio
+import logging
+import random
 import sqlite3
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from acc_ace.errors import CorruptStoreError, InputError, StoreError
+from acc_ace.errors import InputError, StoreError
 from acc_ace.storage.private_files import make_database_file, make_directory
-from acc_ace.storage.sql_database import VERSION, baseline, check_version, upgrades
 from acc_ace.storage.sql_rows import Rows, on_connection
 from acc_ace.storage.sqlite.artifact_writes import SqliteRows
+from acc_ace.storage.sqlite.failures import damage, is_busy, store_error
+from acc_ace.storage.sqlite.migration import check_present, in_transaction, mark_made, migrate
 from acc_ace.storage.sqlite.wal_checkpoint import (
     BRIEFLY_S,
     PATIENTLY_S,
@@ -28,31 +30,7 @@ from acc_ace.storage.sqlite.wal_checkpoint import (
     try_scrub,
 )
 
-_FIXES: dict[int, str] = {
-    sqlite3.SQLITE_BUSY: "is locked by another process; stop it or try again",
-    sqlite3.SQLITE_LOCKED: "is locked by another connection; try again",
-    sqlite3.SQLITE_READONLY: "cannot be written; make the file and its directory writable",
-    sqlite3.SQLITE_PERM: "cannot be accessed; make the file and its directory writable",
-    sqlite3.SQLITE_CANTOPEN: "cannot be opened; check that ACC_ACE_DATA_DIR is a directory "
-    "that you may write to",
-    sqlite3.SQLITE_FULL: "cannot grow, the disk or quota is full; free some space and try again",
-    sqlite3.SQLITE_IOERR: "cannot be read or written; check the disk",
-}
-_CORRUPT = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
-
-
-def store_error(error: sqlite3.Error, path: Path) -> StoreError:
-    """The StoreError that names the database, the problem and the fix."""
-    # The low byte is the primary code; the rest is the extended code.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    if code in _CORRUPT:
-        return CorruptStoreError(
-            f"database {path} is damaged ({error}); move it away to start over, or restore a copy"
-        )
-    if "no such module: fts5" in str(error):
-        return StoreError("this Python's SQLite has no FTS5; use a build that has it")
-    return StoreError(f"database {path} {_FIXES.get(code, 'failed')} ({error})")
-
+logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -61,7 +39,11 @@ DATABASE_FILE = "memory.db"
 IN_MEMORY = Path(":memory:")
 """Instead of a file: a database private to one SqliteDatabase, discarded on close."""
 
-_PAUSE_S = 0.02
+_TRY_S = 0.25
+"""Wait of one try for the lock of another process: other work of this one waits as long."""
+
+_PAUSES_S = (0.02, 0.2)
+"""Bounds of the pause between tries: random, so that processes do not try in lockstep."""
 
 _PAGE_BYTES = 1_024
 """A turn changes one small row in each of about forty tables and indexes, and each changed page is
@@ -81,7 +63,10 @@ class SqliteDatabase:
         busy_timeout_s: float = 5.0,
         max_pages: int | None = None,
     ) -> None:
-        """Open `path` lazily; wait `busy_timeout_s` for other processes; at most `max_pages`."""
+        """Open `path` lazily; it grows to `max_pages` at most.
+
+        Work waits `busy_timeout_s` for the lock of another process, then raises StoreError.
+        """
         self._connection: sqlite3.Connection | None = None
         self.path = path
         self._busy_timeout_s = busy_timeout_s
@@ -134,7 +119,18 @@ class SqliteDatabase:
 
     async def _run(self, work: Callable[[Rows], T], *, begin: str | None) -> T:
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker(), self._transact, work, begin)
+        deadline = loop.time() + self._busy_timeout_s
+        waited = False
+        while True:
+            try:
+                return await loop.run_in_executor(self._worker(), self._transact, work, begin)
+            except StoreError as error:
+                if not is_busy(error.__cause__) or loop.time() >= deadline:
+                    raise
+            if not waited:
+                logger.info("database_busy file=%s: waiting for another process", self.path.name)
+            waited = True
+            await asyncio.sleep(random.uniform(*_PAUSES_S))  # noqa: S311 - spreads load
 
     def _worker(self) -> ThreadPoolExecutor:
         with self._mutex:
@@ -149,19 +145,22 @@ class SqliteDatabase:
             connection = self._connection or self._connect()
             if begin is None:
                 return work(SqliteRows(connection))
-            return _in_transaction(connection, work, begin)
+            return in_transaction(connection, work, begin)
         except sqlite3.Error as error:
             raise store_error(error, self.path) from error
+        except UnicodeDecodeError as error:  # Of sqlite3, which shows a text of the file.
+            raise damage(error, self.path) from error
         except UnicodeEncodeError as error:
             raise InputError(f"text that is not valid Unicode cannot be stored: {error}") from error
 
     def _connect(self) -> sqlite3.Connection:
         if self.path != IN_MEMORY:
             make_directory(self.path.parent)
+            check_present(self.path)
             make_database_file(self.path)
         connection = sqlite3.connect(
             self.path,
-            timeout=self._busy_timeout_s,
+            timeout=min(self._busy_timeout_s, _TRY_S),
             isolation_level=None,
             check_same_thread=False,
             cached_statements=256,
@@ -177,83 +176,21 @@ class SqliteDatabase:
     def _prepare(self, connection: sqlite3.Connection) -> None:
         if self._max_pages is not None:
             connection.execute(f"PRAGMA max_page_count = {int(self._max_pages)}")
-        self._enter_wal(connection)
+        connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
+        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KB}")
         # Overwrite deleted data, so that an erased user leaves no bytes in free pages.
         connection.execute("PRAGMA secure_delete = ON")
-        migrate(connection, f"database {self.path}")
-
-    def _enter_wal(self, connection: sqlite3.Connection) -> None:
-        """Switch to the write-ahead log, with retries: SQLite's busy timeout does not apply."""
-        for left in reversed(range(max(1, round(self._busy_timeout_s / _PAUSE_S)))):
-            try:
-                connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
-                connection.execute("PRAGMA journal_mode = WAL")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or not left:
-                    raise
-                time.sleep(_PAUSE_S)
-            else:
-                return
+        migrate(connection, self.path)
+        if self.path != IN_MEMORY:
+            mark_made(self.path)
 
     def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-
-
-def migrate(connection: sqlite3.Connection, database: str) -> None:
-    """Create the schema in an empty database, or upgrade it; StoreError where it cannot be."""
-    if _version(connection) == VERSION:
-        return
-
-    def create(rows: Rows) -> None:
-        # Read again inside the transaction: another process may have been faster.
-        version = _version(connection)
-        if version or _is_foreign(rows):
-            check_version(version, database, "ACC_ACE_DATA_DIR")
-        scripts = upgrades(version) if version else [baseline("sqlite")]
-        for statement in _statements("\n".join(scripts)):
-            rows.run(statement)
-        rows.run(f"PRAGMA user_version = {VERSION}")
-
-    _in_transaction(connection, create, "BEGIN IMMEDIATE")
-
-
-def _is_foreign(rows: Rows) -> bool:
-    """Whether a file without a version has tables, made by another program."""
-    return rows.one("SELECT 1 FROM sqlite_master LIMIT 1") is not None
-
-
-def _in_transaction(connection: sqlite3.Connection, work: Callable[[Rows], T], begin: str) -> T:
-    connection.execute(begin)
-    try:
-        result = work(SqliteRows(connection))
-        connection.execute("COMMIT")
-    except BaseException:
-        # SQLite rolls back automatically after some errors, such as a full disk.
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
-    return result
-
-
-def _version(connection: sqlite3.Connection) -> int:
-    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
-    return version
-
-
-def _statements(script: str) -> list[str]:
-    """Split a script into statements; triggers contain semicolons."""
-    statements, current = [], ""
-    for line in script.splitlines(keepends=True):
-        current += line
-        if sqlite3.complete_statement(current):
-            statements.append(current)
-            current = ""
-    return statements
 
 
 def _quick_check(connection: sqlite3.Connection) -> None:
