@@ -56,7 +56,7 @@ def version(path: Path) -> int:
 
 
 def test_there_is_a_database_of_each_schema_from_the_first_release_on() -> None:
-    assert list(range(103, 106)) == SCHEMAS
+    assert list(range(103, 107)) == SCHEMAS
 
 
 @needs("embedded")
@@ -84,6 +84,15 @@ async def test_an_upgraded_database_is_as_a_new_one(tmp_path: Path, schema: int)
     await opened(path)
     await opened(tmp_path / "new" / "memory.db")
     assert structure(path) == structure(tmp_path / "new" / "memory.db")
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+async def test_no_copy_of_the_state_is_left_in_sessions(tmp_path: Path, schema: int) -> None:
+    path = unpack(schema, tmp_path)
+    await opened(path)
+    with closing(sqlite3.connect(path)) as connection:
+        found = connection.execute("SELECT * FROM adk_session_state WHERE key = 'ccs'").fetchall()
+    assert found == []
 
 
 @pytest.mark.parametrize("schema", OLD)

@@ -8,6 +8,7 @@ from pathlib import Path
 from acc_ace import Conversation
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
+from acc_ace.core.schemas.state import CCS
 
 DATABASES = Path(__file__).parents[1] / "data" / "databases"
 SCHEMAS = sorted(int(path.name.split("_")[1][:3]) for path in DATABASES.glob("schema_*.db.z"))
@@ -43,14 +44,16 @@ def structure(path: Path) -> list[tuple[str, str]]:
 
 
 def rows_of(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of every table but those of records of compressors, which was made anew."""
+    """Every row of every table, without records of compressors and copies of CCS_t."""
     with closing(sqlite3.connect(path)) as connection:
         tables = [
             name
             for name, statement in connection.execute(_OURS).fetchall()
             if (statement or "").startswith("CREATE TABLE") and name != "ccm_records"
         ]
-        return {
+        rows = {
             name: connection.execute(f'SELECT * FROM "{name}"').fetchall()  # noqa: S608 - names of the schema
             for name in tables
         }
+    copies = rows["adk_session_state"]
+    return {**rows, "adk_session_state": [row for row in copies if row[1] != CCS]}

@@ -12,7 +12,7 @@ from acc_ace.unit_of_work import Database, Write
 OLDEST: Final = 103
 """The oldest schema version that is upgraded. Lower ones are from before the first release."""
 
-VERSION: Final = 105
+VERSION: Final = 106
 
 _FILES: Final = ("common", "sessions")
 
