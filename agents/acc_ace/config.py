@@ -295,9 +295,6 @@ class Settings(NamedSettings):
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="Minimum log level."
     )
-    log_content: bool = Field(
-        default=False, description="Include user and model text in logs and traces."
-    )
 
     @field_validator("auth_tokens", mode="before")
     @classmethod
