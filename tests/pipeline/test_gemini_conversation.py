@@ -207,11 +207,28 @@ async def test_slow_models_of_a_turn_share_one_time_budget(
     gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACC_ACE_LIMITS__TURN_MODEL_S", "0.6")
-    gemini.script("compressor", says("{}", delay_s=20))
-    talk = conversation(retries=3, timeout_s=0.5)
-    with pytest.raises(ModelUnavailable, match="ACC_ACE_LIMITS__TURN_MODEL_S"):
+    gemini.script("generator", says("{}", delay_s=20))
+    talk = conversation(retries=3, timeout_s=0.4)
+    with pytest.raises(ModelUnavailable, match=r"0.6 s in a turn .ACC_ACE_LIMITS__TURN_MODEL_S"):
         await say(talk, BAN)
-    assert [item.role for item in gemini.requests] == ["compressor", "compressor"]
+    assert [item.role for item in gemini.requests] == ["compressor", "generator", "generator"]
+    await talk.close()
+
+
+async def test_stalled_stage_takes_a_third_of_the_time_and_the_answer_comes(
+    gemini: FakeGemini, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACC_ACE_LIMITS__TURN_MODEL_S", "6")
+    gemini.script("compressor", says("{}", delay_s=30))
+    talk = conversation(retries=3, timeout_s=5)
+    report = await say(talk, BAN)
+    assert report.answer == with_note("ok", BAN)
+    (cut,) = [text for text in report.warnings if "no time left" in text]
+    assert cut.startswith("compressor: model")
+    assert "2 s in the compressor" in cut
+    assert "ACC_ACE_LIMITS__TURN_MODEL_S" in cut
+    assert report.ms["compressor"] < 10_000
+    assert [item.text for item in report.constraints] == [BAN]
     await talk.close()
 
 

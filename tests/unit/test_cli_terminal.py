@@ -1,6 +1,7 @@
 """The screen for people, event by event, on a terminal of a given width."""
 
 import io
+import itertools
 import re
 
 import pytest
@@ -59,6 +60,13 @@ def plain(text: str) -> str:
 def test_progress_names_the_stages_so_far() -> None:
     shown = screened(*(StageStarted(stage=stage) for stage in ("recaller", "qualifier")))
     assert "recall · qualify…" in _ESCAPE.sub("", shown)
+
+
+def test_progress_counts_the_seconds_of_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:
+    ticks = itertools.chain([0.0, 0.0], itertools.repeat(7.0))
+    monkeypatch.setattr("acc_ace.cli.terminal.monotonic", lambda: next(ticks))
+    shown = screened(StageStarted(stage="compressor"))
+    assert "compress… 7 s" in _ESCAPE.sub("", shown)
 
 
 def test_progress_names_tools() -> None:

@@ -388,10 +388,11 @@ async def test_breaker_names_until_when_a_model_is_not_asked_and_closes_then() -
     for _ in range(2):
         with pytest.raises(ModelUnavailable) as raised:
             await ask(model)
-    assert "is not asked before 2026-01-01 12:10:00 UTC" in str(raised.value)
+    assert "is not asked before 2026-01-01 12:01:00 UTC" in str(raised.value)
     assert "no quota left, Quota" in str(raised.value)
+    assert "it asks to wait for 600 s" in str(raised.value)
     assert raised.value.spent["calls"] == 0
-    clock.time += timedelta(seconds=601)
+    clock.time += timedelta(seconds=61)
     assert texts(await ask(model)) == ["fine"]
     assert len(primary.requests) == 2
 

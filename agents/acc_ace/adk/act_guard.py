@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from google.adk.models import BaseLlm
 from google.adk.tools.base_tool import BaseTool
@@ -12,7 +12,7 @@ from acc_ace.adk.act_reading import read_before_act
 from acc_ace.container import Container
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.report import ReportedCheck
-from acc_ace.errors import AccAceError
+from acc_ace.errors import AccAceError, ConfigError
 from acc_ace.hooks import GUARD, ToolGuardPort, absent, is_offered, only
 from acc_ace.model_settings import GuardMode
 from acc_ace.models.names import has_judge, note_on
@@ -50,10 +50,13 @@ class ActGuard:
         """`judge` replaces the model of the settings, `mode` their ACC_ACE_GUARD.
 
         Without either, `compressor` judges, unless it is one of our own models.
-        Raises ConfigError for a wrong model, and for a mode that was asked for and is not there.
+        Raises ConfigError for a wrong model or mode, and for a mode asked for that is not there.
         """
         settings = container.settings
-        self._container, self._mode = container, mode or settings.guard
+        self._container, self._mode = container, settings.guard if mode is None else mode
+        if self._mode not in get_args(GuardMode):
+            modes = "', '".join(get_args(GuardMode))
+            raise ConfigError(f"ACC_ACE_GUARD is {self._mode!r}; use one of '{modes}'")
         self._there = is_offered(GUARD)
         if not self._there and self._mode != "off":
             if mode is not None or "guard" in settings.model_fields_set:

@@ -2,10 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from time import monotonic
 
 from rich.cells import cell_len
 from rich.console import Console, RenderableType
 from rich.status import Status
+from rich.text import Text
 
 from acc_ace.cli.output import Paragraphs, printable, reported
 from acc_ace.cli.wrap import StreamWrap
@@ -151,6 +153,17 @@ _UNBROKEN = 1_000_000
 """Line width, in cells, when the output is not a terminal."""
 
 
+class _Waiting:
+    """What is being done, and for how many seconds it has been."""
+
+    def __init__(self, line: str) -> None:
+        self._line, self._since = line, monotonic()
+
+    def __rich__(self) -> Text:
+        seconds = int(monotonic() - self._since)
+        return Text(f"{self._line} {seconds} s" if seconds else self._line, no_wrap=True)
+
+
 class TerminalScreen:
     """Shows turns on a rich console; without a terminal, the same without live progress."""
 
@@ -221,12 +234,13 @@ class TerminalScreen:
         if not self._console.is_terminal or self._line_is_open:
             return
         line = " · ".join(self._doing or ["start"]) + "…"
-        if cell_len(line) > self._console.width - 4:
+        if cell_len(line) > self._console.width - 12:
             line = self._doing[-1] + "…"
+        waiting = _Waiting(line)
         if self._status is None:
-            self._status = self._console.status(line, spinner="dots")
+            self._status = self._console.status(waiting, spinner="dots")
             self._status.start()
-        self._status.update(line)
+        self._status.update(waiting)
 
     def _stop(self) -> None:
         if self._status is not None:

@@ -72,6 +72,8 @@ class ModelAttempt:
                         continue
                     buffer.append(writable(_counted(response, request)))
                     started = started or has_answer(response)
+                    if started:
+                        self.breaker.leave(self)  # Its consumer may take any time.
                     while started and buffer:
                         yield buffer.pop(0)
                 if not started:
@@ -79,6 +81,7 @@ class ModelAttempt:
                     raise NoAnswer(Failure(empty, retriable=True))
             self.breaker.succeed()
         except NoAnswer as error:
+            self.breaker.succeed()  # A bad reply is a reply.
             if started:
                 raise _raised(error.failure) from error.__cause__
             raise
@@ -87,17 +90,18 @@ class ModelAttempt:
             if started:
                 raise _raised(failure) from error
             raise NoAnswer(failure) from error
+        finally:
+            self.breaker.leave(self)
 
     def _require_allowed(self) -> None:
-        objection = self.breaker.objection()
-        if objection is None and self.budget.left_s <= 0:
-            objection = self._time_is_up
+        is_late = self.budget.left_s <= 0
+        objection = self._time_is_up if is_late else self.breaker.admit(self)
         if objection is not None:
             error = ModelUnavailable(f"{self._who} {objection}")
             raise NoAnswer(Failure(error, use=_NOTHING_SENT))
 
     def _noted(self, error: Exception) -> Failure:
-        """What a failed try means; the breaker counts it when the model is unavailable."""
+        """What a failed try means; for the breaker a refusal is a reply."""
         if self.on_rate_limit is not None and is_rate_limit(error):
             self.on_rate_limit()
         if isinstance(error, TimeoutError) and self.budget.left_s <= 0:
@@ -108,6 +112,8 @@ class ModelAttempt:
         )
         if isinstance(failure.error, ModelUnavailable):
             self.breaker.fail(failure)
+        elif isinstance(failure.error, ModelError):
+            self.breaker.succeed()
         return failure
 
     async def _in_time(
@@ -172,10 +178,7 @@ class ModelAttempt:
 
     @property
     def _time_is_up(self) -> str:
-        return (
-            f"has no time left: models may take {self.budget.seconds:g} s in a turn "
-            "(ACC_ACE_LIMITS__TURN_MODEL_S)"
-        )
+        return f"has no time left: models may take {self.budget.bound}"
 
 
 @asynccontextmanager

@@ -1,9 +1,11 @@
-"""A call to an OpenAI-compatible endpoint over httpx: its address, its bounds and its errors."""
+"""Calls to models over httpx: the address of an endpoint, its bounds and its errors."""
 
+import asyncio
 import json
 import ssl
 from collections.abc import AsyncIterator
 from functools import lru_cache
+from typing import Final
 from urllib.parse import urlsplit
 
 import httpx
@@ -12,6 +14,14 @@ from pydantic import SecretStr
 from acc_ace.core.text.redaction import redact
 from acc_ace.errors import ConfigError, ModelOutputError, ModelRefused, ModelUnavailable
 from acc_ace.models.failures import RETRIED_STATUS
+
+MAX_REPLY_BYTES: Final = 32 * 1024 * 1024
+"""Longest reply of a model that is read, in bytes; a streamed token takes some 250."""
+
+_CODINGS: Final = frozenset({"", "identity", "gzip", "deflate"})
+"""Codings of a reply; what others make of a few bytes has no bound."""
+
+_ACCEPTED: Final = {"Accept-Encoding": "gzip, deflate"}
 
 _REPORTED_BYTES = 64 * 1024
 """Bytes of an error's body that are read."""
@@ -31,7 +41,7 @@ def http_client(url: str, key: SecretStr | None, timeout: httpx.Timeout) -> http
     """A client for one call: it belongs to the running event loop, and callers outlive loops."""
     return httpx.AsyncClient(
         base_url=url.rstrip("/") + "/",
-        headers={"Authorization": f"Bearer {key.get_secret_value()}"} if key else {},
+        headers=_ACCEPTED | ({"Authorization": f"Bearer {key.get_secret_value()}"} if key else {}),
         timeout=timeout,
         verify=_tls(),
     )
@@ -44,11 +54,81 @@ async def pieces_of(response: httpx.Response, who: str, *, most: int) -> AsyncIt
     endpoint says, and ModelOutputError for more than `most` bytes.
     """
     await _require_ok(response, who)
+    async for piece in _bounded(response.aiter_bytes(), response, who, most):
+        yield piece
+
+
+class BoundedClient(httpx.AsyncClient):
+    """A client for all event loops, each with connections of its own, for a library to call with.
+
+    Raises ModelOutputError, which names `who`, when more than MAX_REPLY_BYTES of a reply are read.
+    """
+
+    def __init__(self, who: str) -> None:
+        super().__init__(verify=_tls(), headers=_ACCEPTED)
+        self._who = who
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+
+    async def send(
+        self, request: httpx.Request, *, stream: bool = False, **options: object
+    ) -> httpx.Response:
+        """The response of a request, read whole unless it is streamed; it has no other options."""
+        del options
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            for ended in [each for each in list(self._clients) if each.is_closed()]:
+                del self._clients[ended]
+            self._clients[loop] = httpx.AsyncClient(verify=_tls(), follow_redirects=True)
+        sent = await self._clients[loop].send(request, stream=True)
+        response = _BoundedResponse(sent, self._who)
+        if not stream:
+            try:
+                await response.aread()
+            finally:
+                await response.aclose()
+        return response
+
+    async def aclose(self) -> None:
+        """Close the connections of the running event loop."""
+        if client := self._clients.pop(asyncio.get_running_loop(), None):
+            await client.aclose()
+
+
+class _BoundedResponse(httpx.Response):
+    """A response that is read within bounds, decoded, however it is read."""
+
+    def __init__(self, sent: httpx.Response, who: str) -> None:
+        super().__init__(
+            sent.status_code,
+            headers=sent.headers,
+            stream=sent.stream,
+            request=sent.request,
+            extensions=sent.extensions,
+        )
+        self._who = who
+
+    async def aiter_bytes(self, chunk_size: int | None = None) -> AsyncIterator[bytes]:
+        """The pieces as they come."""
+        pieces = super().aiter_bytes(chunk_size)
+        async for piece in _bounded(pieces, self, self._who, MAX_REPLY_BYTES):
+            yield piece
+
+
+async def _bounded(
+    pieces: AsyncIterator[bytes], response: httpx.Response, who: str, most: int
+) -> AsyncIterator[bytes]:
+    """The decoded pieces of a response; ModelOutputError for more than `most` bytes of them."""
+    coding = response.headers.get("content-encoding", "").strip().lower()
+    if coding not in _CODINGS:
+        raise ModelOutputError(f"{who} sent a reply as {coding[:40]!r}, which was not asked for")
     size = 0
-    async for piece in response.aiter_bytes():
+    async for piece in pieces:
         size += len(piece)
         if size > most:
-            raise ModelOutputError(f"{who} sent more than {most} bytes")
+            raise ModelOutputError(
+                f"{who} sent more than {most:,} bytes, the most that is read of a reply; check its "
+                "endpoint, or use another model"
+            )
         yield piece
 
 

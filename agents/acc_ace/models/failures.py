@@ -104,8 +104,8 @@ def failure_of(error: Exception, *, model: str, role: str, is_local: bool = Fals
 def _failure(error: Exception, who: str) -> Failure:
     if isinstance(error, ModelUnavailable):
         wait = retry_after_s(error.__cause__)
-        asking = ModelUnavailable(f"{error}{_asks(wait)}")
-        failure = _unavailable(asking if _asks(wait) else error, f"failed: {error}", wait)
+        asking = ModelUnavailable(f"{error}{asks(wait)}")
+        failure = _unavailable(asking if asks(wait) else error, f"failed: {error}", wait)
         return replace(failure, use=TokenUse.model_validate(error.spent))
     if isinstance(error, ModelError):
         return Failure(error, use=TokenUse.model_validate(error.spent))
@@ -223,7 +223,7 @@ def _http_failure(who: str, status: int, error: Exception) -> Failure:
         wait, quota = retry_after_s(error), quota_of(error)
         answered = f"answered HTTP {status}"
         reason = f"{answered}: no quota left, {quota}" if quota else f"{answered}: {shown(error)}"
-        return _unavailable(ModelUnavailable(f"{who} {reason}{_asks(wait)}"), reason, wait)
+        return _unavailable(ModelUnavailable(f"{who} {reason}{asks(wait)}"), reason, wait)
     text = f"{who} answered HTTP {status}: {shown(error)}"
     return Failure(ModelRefused(f"{text}{_HINTS.get(status, '')}"))
 
@@ -236,7 +236,8 @@ def _unavailable(
     return Failure(error, retriable=soon, retry_after_s=wait, reason=reason, is_timeout=is_timeout)
 
 
-def _asks(wait: float | None) -> str:
+def asks(wait: float | None) -> str:
+    """What is said of a server that asks for a long wait; '' without one."""
     return "" if wait is None or wait <= MAX_WAIT_S else f"; it asks to wait for {wait:g} s"
 
 

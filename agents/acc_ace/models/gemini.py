@@ -15,6 +15,7 @@ from google.genai.types import ThinkingConfig
 from acc_ace.config import google_credentials
 from acc_ace.errors import ConfigError, ModelOutputError
 from acc_ace.model_settings import Safety
+from acc_ace.models.endpoint import BoundedClient
 
 MIN_HTTP_TIMEOUT_S = 10.0
 """google-genai passes its timeout on to the API, which rejects deadlines under ten seconds."""
@@ -117,6 +118,9 @@ class GeminiLlm(Gemini):
     thinking: types.ThinkingConfig | None = None
     safety: list[types.SafetySetting] | None = None
 
+    http: BoundedClient | None = None
+    """What its calls go through; None for a client of google-genai's own."""
+
     @property
     def capabilities(self) -> LlmCapabilities:
         """Gemini 3 takes an output schema together with tools on both APIs; else ADK's word."""
@@ -151,9 +155,8 @@ class GeminiLlm(Gemini):
 
     async def aclose(self) -> None:
         """Close the connections of the running event loop."""
-        if self.client is None and google_credentials() is None:
-            return  # No call came so far that there could be a client.
-        await self.api_client.aio.aclose()
+        if self.http is not None:
+            await self.http.aclose()
 
 
 def gemini(
@@ -164,11 +167,17 @@ def gemini(
     safety: Safety = "",
 ) -> GeminiLlm:
     """A Gemini model whose HTTP calls end after `timeout_s` seconds, or ten if that is less."""
-    milliseconds = round(max(timeout_s, MIN_HTTP_TIMEOUT_S) * 1_000)
-    options = types.HttpOptions(timeout=milliseconds)
+    http = BoundedClient(f"model {model}")
     return GeminiLlm(
         model=model,
-        client_kwargs={"http_options": options},
+        client_kwargs={"http_options": http_options(http, timeout_s)},
+        http=http,
         thinking=thinking,
         safety=safety_settings(safety),
     )
+
+
+def http_options(http: BoundedClient, timeout_s: float) -> types.HttpOptions:
+    """Calls through a client of ours, which end after `timeout_s` seconds, or ten."""
+    milliseconds = round(max(timeout_s, MIN_HTTP_TIMEOUT_S) * 1_000)
+    return types.HttpOptions(timeout=milliseconds, httpx_async_client=http)

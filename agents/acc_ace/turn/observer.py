@@ -19,6 +19,9 @@ from acc_ace.turn.structured_call import StructuredResult
 
 Listener = Callable[[TurnEvent], None]
 
+_SHARE = 1 / 3
+"""Of the time of the turn's models, what a stage has that the turn can do without."""
+
 _WHOLE_CALLS = 64
 """Model calls of a run whose requests are kept; of later ones only the cost and the reply are."""
 
@@ -39,6 +42,8 @@ class StageUse:
     ms: float = 0.0
     by_model: dict[str, TokenUse] = field(default_factory=dict)
     """The same tokens by the model that took them, as each has its price."""
+    budget: TimeBudget | None = None
+    """Its share of the time of the turn's models, where the turn can do without it."""
 
     def add(self, use: TokenUse, model: str) -> None:
         """Count calls of a model, which need not be the stage's own."""
@@ -123,14 +128,18 @@ class TurnObserver:
     @contextmanager
     def timed(self, stage: Stage) -> Iterator[StageUse]:
         """Time work of a stage without emitting events."""
-        self.budget.begin()
         use = self.stages.setdefault(stage, StageUse())
+        if stage != "generator" and use.budget is None:
+            share = _SHARE * self.budget.seconds
+            use.budget = TimeBudget(share, within=self.budget, stage=stage)
+        (use.budget or self.budget).begin()
         started = time.perf_counter()
         try:
             with stage_span(stage):
                 yield use
         finally:
             use.ms += (time.perf_counter() - started) * 1_000
+            self.budget.begin()
 
     @contextmanager
     def stage(self, stage: Stage) -> Iterator[StageUse]:

@@ -18,7 +18,9 @@ from pydantic import SecretStr
 
 from acc_ace import build_model, register_models
 from acc_ace.errors import ConfigError, InputError, ModelOutputError, ModelRefused, ModelUnavailable
-from acc_ace.ext.openai_compatible.client import MAX_REPLY_BYTES, OpenAICompatibleLlm
+from acc_ace.ext.openai_compatible import client
+from acc_ace.ext.openai_compatible.client import OpenAICompatibleLlm
+from acc_ace.models.endpoint import MAX_REPLY_BYTES
 from acc_ace.models.reply_bounds import answered_by, use_of
 from config import AgentSettings, Settings
 from schemas.generation import GeneratorOutput
@@ -92,15 +94,42 @@ async def test_reply_is_bound_to_its_schema_and_to_nothing_beside_it(endpoint: F
     assert bound == {"name": "GeneratorOutput", "schema": closed}
 
 
+def kinds_of(endpoint: FakeOpenAI) -> list[str]:
+    return [item.body["response_format"]["type"] for item in endpoint.requests]
+
+
 async def test_endpoint_without_schemas_gets_a_json_object_and_is_remembered() -> None:
     with fake_openai(knows_schemas=False) as endpoint:
         model = llm(endpoint)
-        for _ in range(2):
+        for _ in range(3):
             responses = await ask(model, asked(schema=RelevanceBatch), stream=True)
             RelevanceBatch.model_validate_json(text_of(responses[-1]))
-        kinds = [item.body["response_format"]["type"] for item in endpoint.requests]
-        assert kinds == ["json_schema", "json_object", "json_object"]
+        both = ["json_schema", "json_object"]
+        assert kinds_of(endpoint) == [*both, *both, "json_object"]
         assert '"decisions"' in endpoint.requests[1].body["messages"][0]["content"]
+        await ask(model, asked(schema=GeneratorOutput))
+        assert kinds_of(endpoint)[5:] == both
+
+
+async def test_refused_schema_is_tried_again_after_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(client, "WITHOUT_SCHEMA_S", 0.0)
+    with fake_openai(knows_schemas=False) as endpoint:
+        model = llm(endpoint)
+        for _ in range(3):
+            await ask(model, asked(schema=RelevanceBatch))
+        assert kinds_of(endpoint) == ["json_schema", "json_object"] * 3
+
+
+async def test_one_refusal_does_not_turn_schemas_off(endpoint: FakeOpenAI) -> None:
+    model = llm(endpoint)
+    for number in (0, 3):
+        endpoint.script(number, http_error(400, "busy"), says('{"decisions": []}'))
+        for _ in range(2):
+            await ask(model, asked(schema=RelevanceBatch))
+    once = ["json_schema", "json_object", "json_schema"]
+    assert kinds_of(endpoint) == [*once, *once]
 
 
 async def test_first_calls_at_once_are_all_answered_by_an_endpoint_without_schemas(

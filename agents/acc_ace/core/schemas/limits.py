@@ -141,8 +141,8 @@ class Limits(BaseModel):
         gt=0,
         le=86_400,
         description="Seconds that the models of one turn may take together, retries and waits "
-        "included, but not while a model of this machine reads a prompt. No agent's timeout_s may "
-        "be longer.",
+        "included, but not while a model of this machine reads a prompt; a stage that the turn can "
+        "do without has a third of it. No agent's timeout_s may be longer.",
     )
     breaker_failures: int = Field(
         default=5,
@@ -155,7 +155,8 @@ class Limits(BaseModel):
         default=30.0,
         ge=0,
         le=86_400,
-        description="Seconds of that pause; longer when the server asks for more than 30.",
+        description="Seconds of that pause; a minute at least, and twice as long each time, when "
+        "the server asks for more than 30.",
     )
     turn_wait_s: float = Field(
         default=30.0,

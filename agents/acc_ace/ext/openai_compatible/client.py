@@ -6,6 +6,8 @@ connection, stops the endpoint also while it reads a prompt.
 
 import json
 import logging
+import math
+import time
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from urllib.parse import urlsplit
@@ -26,6 +28,7 @@ from acc_ace.ext.openai_compatible.chat_request import (
     bound_to_json,
     bound_to_schema,
     chat_body,
+    json_of,
     schema_asked,
     told_schema,
 )
@@ -36,16 +39,25 @@ from acc_ace.ext.openai_compatible.written_tools import (
     with_written_tools,
 )
 from acc_ace.model_settings import ToolForm
-from acc_ace.models.endpoint import checked_url, http_client, pieces_of
+from acc_ace.models.endpoint import MAX_REPLY_BYTES, checked_url, http_client, pieces_of
 from acc_ace.models.failures import status_of
 
 PREFIX = "openai/"
 
-MAX_REPLY_BYTES = 32 * 1024 * 1024
-"""Longest reply that is read, in bytes; a streamed token takes some 250."""
-
 _REJECTED = frozenset({400, 422})
 """Statuses of endpoints that do not know what they were asked to do."""
+
+_REFUSALS = 2
+"""Refusals in a row after which a schema is not sent for a while."""
+
+WITHOUT_SCHEMA_S = 600.0
+"""Seconds of that while."""
+
+_MOST_SCHEMAS = 64
+"""Schemas that are remembered."""
+
+_FORM_S = 3_600.0
+"""Seconds for which a form of tools holds that a refusal has shown."""
 
 READING_S = 600.0
 """Seconds for which a model of this machine may read a prompt."""
@@ -83,7 +95,8 @@ class OpenAICompatibleLlm(BaseLlm):
     tools: ToolForm = "auto"
     """How tools are given to it."""
 
-    _knows_schemas: bool = PrivateAttr(default=True)
+    _refused: dict[str, tuple[int, float]] = PrivateAttr(default_factory=dict)
+    """Schemas that were refused, though not the request: how often in a row, and until when."""
 
     @classmethod
     def supported_models(cls) -> list[str]:
@@ -148,18 +161,21 @@ class OpenAICompatibleLlm(BaseLlm):
         if self.tools != "auto":
             return self.tools
         place = (self._endpoint(), self.model)
-        if place not in _TOOL_FORMS:
-            form: ToolForm = "written"
-            if await self._calls_tool(client, beside_schema=True):
+        form, until = _TOOL_FORMS.get(place, ("written", 0.0))
+        if time.monotonic() >= until:
+            form, both = "written", await self._calls_tool(client, beside_schema=True)
+            alone: bool | None = False
+            if both:
                 form = "with_schema"
-            elif await self._calls_tool(client, beside_schema=False):
+            elif alone := await self._calls_tool(client, beside_schema=False):
                 form = "native"
             _log.info("tool_form model=%s form=%s", self.model, form)
-            _TOOL_FORMS[place] = form
-        return _TOOL_FORMS[place]
+            lasts = _FORM_S if None in {both, alone} else math.inf
+            _TOOL_FORMS[place] = form, time.monotonic() + lasts
+        return form
 
-    async def _calls_tool(self, client: httpx.AsyncClient, *, beside_schema: bool) -> bool:
-        """Whether the model calls a tool that it is told to call.
+    async def _calls_tool(self, client: httpx.AsyncClient, *, beside_schema: bool) -> bool | None:
+        """Whether the model calls a tool that it is told to call; None if that was refused.
 
         What goes wrong beside a schema is no failure yet: it is asked without one next.
         """
@@ -174,7 +190,7 @@ class OpenAICompatibleLlm(BaseLlm):
             is_answer = isinstance(error, ModelOutputError) or _is_rejected(error)
             if not (beside_schema or is_answer):
                 raise
-            return False
+            return False if isinstance(error, ModelOutputError) else None
 
     def _body(self, llm_request: LlmRequest) -> Json:
         # OpenAI's own endpoint has renamed the limit; the others know the old name.
@@ -193,13 +209,15 @@ class OpenAICompatibleLlm(BaseLlm):
     ) -> AsyncGenerator[Json, None]:
         """The chunks of a reply; asks again without a schema when the endpoint knows none."""
         tries = [body] if schema is None else [bound_to_json(body, schema)]
-        if schema is not None and self._knows_schemas:
+        name = json_of(schema)
+        times, until = self._refused.get(name, (0, 0.0))
+        is_bound = schema is not None and (times < _REFUSALS or time.monotonic() >= until)
+        if schema is not None and is_bound:
             tries.insert(0, bound_to_schema(body, schema))
         refusal: ModelRefused | None = None
         for request in tries:
             try:
                 async for chunk in self._sent(client, request):
-                    self._knows_schemas = self._knows_schemas and refusal is None
                     yield chunk
             except ModelRefused as error:
                 if refusal is not None:
@@ -209,7 +227,18 @@ class OpenAICompatibleLlm(BaseLlm):
                     raise
                 refusal = error
             else:
+                if is_bound:
+                    self._note(name, times + 1 if refusal else 0)
                 return
+
+    def _note(self, schema: str, times: int) -> None:
+        """Remember that a schema was refused so often in a row."""
+        if times == 0:
+            self._refused.pop(schema, None)
+            return
+        if len(self._refused) >= _MOST_SCHEMAS:
+            self._refused.clear()
+        self._refused[schema] = (times, time.monotonic() + WITHOUT_SCHEMA_S)
 
     async def _sent(self, client: httpx.AsyncClient, body: Json) -> AsyncIterator[Json]:
         """The JSON objects of a reply: one of a whole completion, many of an event stream."""
@@ -247,8 +276,8 @@ class OpenAICompatibleLlm(BaseLlm):
         return http_client(self._endpoint(), key, limits)
 
 
-_TOOL_FORMS: dict[tuple[str, str], ToolForm] = {}
-"""How the models of endpoints take tools, as far as they were asked in this process."""
+_TOOL_FORMS: dict[tuple[str, str], tuple[ToolForm, float]] = {}
+"""How the models of endpoints take tools, as far as they were asked in this process; until when."""
 
 PROBE = "Call the tool `note` with the text: ready"
 """What a model is told when it is asked whether it can call a tool."""

