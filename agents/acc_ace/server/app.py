@@ -49,6 +49,7 @@ from acc_ace.server.identity import Identities
 from acc_ace.server.log_redaction import hide_credentials
 from acc_ace.server.methods import Methods
 from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
+from acc_ace.server.rate_limits import UserLimits
 from acc_ace.server.request_body import BodyLimit, Upload
 from acc_ace.server.routes import (
     artifact_routes,
@@ -202,7 +203,8 @@ def create_app(
     app.state.acc_ace_timeline = Timeline()
     serve_docs(app)
     added = (router for entry in offering(ROUTERS) for router in entry.routers())
-    for router in (*_ROUTERS, *added, login_router(identities)):
+    login = login_router(identities, tries_per_minute=settings.limits.login_tries)
+    for router in (*_ROUTERS, *added, login):
         app.include_router(router)
     _guard(app, container, identities, context.gate)
     install_problem_handlers(app, data_dir=settings.data_dir)
@@ -289,6 +291,11 @@ def _guard(app: FastAPI, container: Container, identities: Identities, gate: Tur
                 ),
             ),
             Middleware(TokenGuard, identities=identities),
+            Middleware(
+                UserLimits,
+                requests_per_minute=settings.limits.requests_per_minute,
+                streams=settings.limits.streams,
+            ),
             Middleware(AdkInputGuard),
             Middleware(PathRedaction, data_dir=settings.data_dir),
             Middleware(TurnGuard, gate=gate),

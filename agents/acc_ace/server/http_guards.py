@@ -1,4 +1,4 @@
-"""Guards of plain HTTP: the host a request names, the time its head takes, our headers.
+"""Guards of plain HTTP: the host a request names, the time a client takes, our headers.
 
 A host that is not ours is refused, against DNS rebinding.
 """
@@ -166,12 +166,16 @@ def _timeout_answer(seconds: float) -> bytes:
 
 
 def header_timeout(seconds: float) -> type[H11Protocol]:
-    """uvicorn's HTTP protocol; a connection without a head in `seconds` is closed with 408."""
+    """uvicorn's HTTP protocol; a connection without a head in `seconds` is closed with 408.
+
+    One whose client reads nothing of an answer for as long is cut off, with what is unsent.
+    """
 
     class TimedProtocol(H11Protocol):
         """Waits for a whole head, from the connection or the first byte of the next request."""
 
         _head_timer: asyncio.TimerHandle | None = None
+        _read_timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -186,6 +190,7 @@ def header_timeout(seconds: float) -> type[H11Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._head_arrived()
+            self._is_read()
             super().connection_lost(exc)
 
         def _await_head(self) -> None:
@@ -197,6 +202,29 @@ def header_timeout(seconds: float) -> type[H11Protocol]:
             if self._head_timer is not None:
                 self._head_timer.cancel()
                 self._head_timer = None
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._await_reader(self.transport.get_write_buffer_size())
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._is_read()
+
+        def _await_reader(self, unsent: int) -> None:
+            self._read_timer = self.loop.call_later(seconds, self._look, unsent)
+
+        def _look(self, unsent: int) -> None:
+            """Cut off who has read nothing since; a slow reader of much has as long again."""
+            if (left := self.transport.get_write_buffer_size()) < unsent:
+                self._await_reader(left)
+            else:
+                self.transport.abort()
+
+        def _is_read(self) -> None:
+            if self._read_timer is not None:
+                self._read_timer.cancel()
+                self._read_timer = None
 
         def _cut(self) -> None:
             self._head_timer = None
