@@ -44,6 +44,7 @@ from acc_ace.server.adk_services import (
     uri_of,
 )
 from acc_ace.server.auth import TokenGuard, login_router
+from acc_ace.server.content_policy import DEV_UI, dev_ui
 from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
 from acc_ace.server.log_redaction import hide_credentials
@@ -74,7 +75,7 @@ _REPLACED: Final = {_DOCS, _REDOC, "/"}
 
 
 def serve_docs(app: FastAPI) -> None:
-    """Replace FastAPI's pages, which load scripts of other hosts, and ADK's root by the cockpit."""
+    """Replace FastAPI's pages and ADK's, which ask other hosts, and ADK's root by the cockpit."""
     app.router.routes[:] = [
         route for route in app.router.routes if getattr(route, "path", "") not in _REPLACED
     ]
@@ -102,6 +103,10 @@ def serve_docs(app: FastAPI) -> None:
             with_google_fonts=False,
         )
 
+    if any(getattr(route, "path", "") == DEV_UI.rstrip("/") for route in app.router.routes):
+        # Before ADK's mount, which would serve the file as it is.
+        page = APIRoute(DEV_UI, dev_ui, include_in_schema=False)
+        app.router.routes.insert(0, page)
     app.add_api_route("/", _to_cockpit, include_in_schema=False)
     app.add_api_route(_DOCS, swagger_ui, include_in_schema=False)
     app.add_api_route(_REDOC, redoc, include_in_schema=False)

@@ -13,6 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from acc_ace.server.content_policy import policy_of
 from acc_ace.server.problems import MEDIA_TYPE, problem, problem_response
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost"})
@@ -117,12 +118,10 @@ _EVERYWHERE: Final = {
     # Not no-referrer: with that, browsers send "Origin: null" with the sign-in form.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
+    # A link that an answer shows is not looked up before somebody follows it.
+    "X-DNS-Prefetch-Control": "off",
 }
-
-_DATA: Final = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-}
+_DATA: Final = {"Cache-Control": "no-store"}
 """For our own routes, which answer with data and never with a page."""
 
 
@@ -137,7 +136,9 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        wanted = _EVERYWHERE | (_DATA if scope["path"].startswith("/v1/") else {})
+        path: str = scope["path"]
+        wanted = {**_EVERYWHERE, "Content-Security-Policy": policy_of(path)}
+        wanted |= _DATA if path.startswith("/v1/") else {}
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
