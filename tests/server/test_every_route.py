@@ -24,7 +24,11 @@ BODIES = (b"", b"{", b"{}", b'{"input": 3, "name": null}', b"[]")
 
 @pytest.fixture
 def app(tmp_path: object) -> FastAPI:
-    settings = Settings(data_dir=tmp_path, auth_tokens={"aiko": SecretStr(TOKEN)})
+    settings = Settings(
+        data_dir=tmp_path,
+        auth_tokens={"aiko": SecretStr(TOKEN)},
+        limits={"requests_per_minute": 1_000_000},
+    )
     return scripted_app(build_container(settings))
 
 
@@ -79,3 +83,21 @@ async def test_every_answer_says_how_it_may_be_used_and_no_log_holds_the_token(
             assert TOKEN not in got.text, path
     assert len(caplog.records) > 10
     assert [record.getMessage() for record in caplog.records if TOKEN in str(vars(record))] == []
+
+
+async def test_whatever_is_sent_the_answer_is_one_that_the_schema_names(
+    app: FastAPI, http: httpx.AsyncClient
+) -> None:
+    for path, operations in app.openapi()["paths"].items():
+        for method, operation in operations.items():
+            address = re.sub(r"\{[^}]*\}", "x", path)
+            asked = "HEAD" if method == "get" else method
+            for headers in ({}, AUTH, {**AUTH, "Host": "evil.example"}, {**AUTH, "X-User": "bob"}):
+                for body in BODIES:
+                    kind = {**headers, "Content-Type": "application/json"}
+                    got = await http.request(asked, address, content=body, headers=kind)
+                    named = {int(status) for status in operation["responses"]} | {307}
+                    assert got.status_code in named, (method, path, headers, body, got.text)
+                    if got.status_code >= 400 and asked != "HEAD":
+                        assert got.headers["content-type"] == "application/problem+json"
+                        assert set(got.json()) >= {"type", "title", "status", "detail", "code"}

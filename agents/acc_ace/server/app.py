@@ -6,7 +6,7 @@ The OpenAPI document lists the errors of each route; `/docs` and `/redoc` need n
 import asyncio
 import logging
 import warnings
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
@@ -46,10 +46,15 @@ from acc_ace.server.adk_services import (
 from acc_ace.server.auth import TokenGuard, login_router
 from acc_ace.server.content_policy import DEV_UI, dev_ui
 from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
-from acc_ace.server.identity import Identities
+from acc_ace.server.identity import PUBLIC, Identities
 from acc_ace.server.log_redaction import hide_credentials
 from acc_ace.server.methods import Methods
-from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
+from acc_ace.server.problems import (
+    MEDIA_TYPE,
+    Problem,
+    documented,
+    install_problem_handlers,
+)
 from acc_ace.server.rate_limits import UserLimits
 from acc_ace.server.request_body import BodyLimit, Upload
 from acc_ace.server.routes import (
@@ -116,7 +121,7 @@ _REF: Final = {"$ref": "#/components/schemas/Problem"}
 
 
 def describe_problems(app: FastAPI) -> None:
-    """Add the Problem schema, and put it where FastAPI announces its own validation errors."""
+    """Add the Problem schema and the problems of every route, FastAPI's validation errors too."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -125,13 +130,28 @@ def describe_problems(app: FastAPI) -> None:
             document = generate()
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             schemas["Problem"] = Problem.model_json_schema()
-            for path in document["paths"].values():
-                for operation in path.values():
+            for path, operations in document["paths"].items():
+                for method, operation in operations.items():
+                    possible = documented(*_possible(path, method, operation))
+                    added = {str(status): said for status, said in possible.items()}
+                    operation["responses"] = added | operation["responses"]
                     _replace_validation_error(operation)
             app.openapi_schema = document
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it
+
+
+def _possible(path: str, method: str, operation: dict[str, Any]) -> Iterator[int]:
+    """The problems of the guards and of what every route does, beside those that it names."""
+    yield 400
+    if path in PUBLIC:
+        return
+    yield from (401, 403, 429, 503)
+    if operation.get("parameters") or "requestBody" in operation:
+        yield from (404, 422)
+    if method in {"post", "put", "patch", "delete"}:
+        yield from (408, 409, 413, 415)
 
 
 def _name_apart(routes: Iterable[BaseRoute]) -> None:
