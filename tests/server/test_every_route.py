@@ -67,6 +67,7 @@ async def test_without_a_token_only_the_public_ones_answer(
             assert (got.status_code == 401) == (path not in PUBLIC), (method, path)
 
 
+@pytest.mark.soak
 async def test_every_answer_says_how_it_may_be_used_and_no_log_holds_the_token(
     app: FastAPI, http: httpx.AsyncClient, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -85,6 +86,7 @@ async def test_every_answer_says_how_it_may_be_used_and_no_log_holds_the_token(
     assert [record.getMessage() for record in caplog.records if TOKEN in str(vars(record))] == []
 
 
+@pytest.mark.soak
 async def test_whatever_is_sent_the_answer_is_one_that_the_schema_names(
     app: FastAPI, http: httpx.AsyncClient
 ) -> None:

@@ -10,7 +10,7 @@ from pydantic import SecretStr
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.server.app import create_app
-from acc_ace.server.rate_limits import Allowance, UserLimits
+from acc_ace.server.rate_limits import Allowance
 from tests.fakes.loopback import served
 from tests.server.asgi import client
 
@@ -94,19 +94,6 @@ async def test_a_whole_minute_may_be_used_at_once() -> None:
             assert allowance.wait_s("a") == 0
             allowance.take("a")
         assert 0 < allowance.wait_s("a") <= 60
-
-
-async def test_other_scopes_pass() -> None:
-    seen: list[str] = []
-
-    async def app(scope: object, _receive: object, _send: object) -> None:
-        seen.append(str(scope))
-
-    async def nothing(*_: object) -> dict[str, str]:
-        return {}
-
-    await UserLimits(app, requests_per_minute=1, streams=1)({"type": "lifespan"}, nothing, nothing)
-    assert seen == ["{'type': 'lifespan'}"]
 
 
 async def test_wrong_tokens_at_the_sign_in_are_limited_by_address_and_in_total() -> None:

@@ -50,7 +50,6 @@ from acc_ace.server.identity import PUBLIC, Identities
 from acc_ace.server.log_redaction import hide_credentials
 from acc_ace.server.methods import Methods
 from acc_ace.server.problems import (
-    MEDIA_TYPE,
     Problem,
     documented,
     install_problem_handlers,
@@ -117,9 +116,6 @@ def serve_docs(app: FastAPI) -> None:
     app.add_api_route(_REDOC, redoc, include_in_schema=False)
 
 
-_REF: Final = {"$ref": "#/components/schemas/Problem"}
-
-
 def describe_problems(app: FastAPI) -> None:
     """Add the Problem schema and the problems of every route, FastAPI's validation errors too."""
     generate = app.openapi
@@ -172,7 +168,7 @@ def _name_apart(routes: Iterable[BaseRoute]) -> None:
 def _replace_validation_error(operation: dict[str, Any]) -> None:
     response = operation.get("responses", {}).get("422")
     if response is not None:
-        response["content"] = {MEDIA_TYPE: {"schema": _REF}}
+        response |= documented(422)[422]
 
 
 _ROUTERS: Final = (
