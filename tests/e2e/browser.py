@@ -52,6 +52,7 @@ class Browser(AbstractContextManager["Browser"]):
         self._profile = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
         self._process: subprocess.Popen[bytes] | None = None
         self._socket: ClientConnection | None = None
+        self._tabs: list[Browser] = []
         self._last_id = 0
         self._events: list[dict[str, Any]] = []
 
@@ -76,9 +77,24 @@ class Browser(AbstractContextManager["Browser"]):
         trace: TracebackType | None,
     ) -> None:
         """Close the browser and forget its profile."""
-        if self._socket is not None:
-            self._socket.close()
+        for each in (*self._tabs, self):
+            if each._socket is not None:
+                each._socket.close()
         self._stop()
+
+    def tab(self) -> "Browser":
+        """Another tab of this browser, on an empty page; it ends with the browser."""
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        other = Browser(self._executable, wait_s=self._wait_s)
+        other._profile.cleanup()  # It has this one's.
+        self._tabs.append(other)
+        address = self._page_address().rpartition("/")[0]
+        other._socket = connect(f"{address}/{target}", max_size=None, ping_interval=None)
+        return other
+
+    def close(self) -> None:
+        """Close this page as a person closes a tab."""
+        self._call("Page.close")
 
     def open(self, url: str) -> None:
         """Go to a page."""

@@ -43,13 +43,13 @@ def converse_in_browser(
         if token:
             browser.type("input[name=token]", token)
         for number, (message, answer) in enumerate(zip(messages, answers, strict=True), start=1):
-            _say(browser, message)
+            say(browser, message)
             browser.wait(partial(_shows, browser, answer), f"the answer {answer!r}")
             browser.screenshot(out / f"adk_web_{number}.png")
         return browser.text()
 
 
-def _say(browser: Browser, message: str) -> None:
+def say(browser: Browser, message: str) -> None:
     """Send a message. The page drops what is sent before its session is there; then once more."""
     for patience_s in _PATIENCE_S:
         browser.type(INPUT, message)

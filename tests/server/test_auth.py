@@ -122,7 +122,7 @@ async def test_probes_need_no_token() -> None:
 def browser() -> httpx.AsyncClient:
     app = FastAPI()
     identities = Identities(TOKENS)
-    app.include_router(login_router(identities))
+    app.include_router(login_router(identities, tries_per_minute=10))
     app.mount("/", Echo())
     stack = BodyLimit(TokenGuard(app, identities=identities), limit=10_000, seconds=30)
     return client(stack, headers={"Accept": "text/html"})

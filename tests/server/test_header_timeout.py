@@ -1,4 +1,4 @@
-"""A client that does not send its headers, or only byte by byte, is cut with 408."""
+"""A client that does not send its headers is cut with 408, one that reads nothing is cut off."""
 
 import asyncio
 import json
@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 
 import uvicorn
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from acc_ace.server.http_guards import header_timeout
 from tests.server.asgi import Echo
@@ -17,11 +19,11 @@ REQUEST = b"POST /x HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 2\r\n\r\nok"
 
 @asynccontextmanager
 async def served(
-    seconds: float,
+    seconds: float, app: ASGIApp | None = None
 ) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
     """A connection to a server that gives so much time for headers."""
     config = uvicorn.Config(
-        Echo(), port=0, http=header_timeout(seconds), log_level="critical", lifespan="off"
+        app or Echo(), port=0, http=header_timeout(seconds), log_level="critical", lifespan="off"
     )
     server = uvicorn.Server(config)
     config.load()
@@ -91,3 +93,32 @@ async def test_the_clock_stops_when_the_head_is_there() -> None:
         await asyncio.sleep(SHORT_S * 3)
         writer.write(REQUEST[-2:])
         assert (await asyncio.wait_for(reader.readline(), PATIENCE_S)).startswith(b"HTTP/1.1 200 ")
+
+
+async def test_a_client_that_reads_nothing_of_a_long_answer_is_cut_off() -> None:
+    written = asyncio.Event()
+
+    async def endless(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        with suppress(OSError):
+            for _ in range(10_000):  # Some 640 MB: no buffer between takes that.
+                await send({"type": "http.response.body", "body": b"x" * 65_536, "more_body": True})
+        written.set()
+
+    async with served(SHORT_S, endless) as (_, writer):
+        writer.write(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        async with asyncio.timeout(PATIENCE_S):
+            await written.wait()
+
+
+async def test_a_slow_reader_of_a_long_answer_is_served() -> None:
+    async def long(scope: Scope, receive: Receive, send: Send) -> None:
+        await Response(b"x" * 20_000_000)(scope, receive, send)
+
+    async with served(SHORT_S, long) as (reader, writer):
+        writer.write(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        await reader.readuntil(b"\r\n\r\n")
+        got = 0
+        while got < 20_000_000:
+            got += len(await asyncio.wait_for(reader.read(1_000_000), PATIENCE_S))
+            await asyncio.sleep(SHORT_S / 10)

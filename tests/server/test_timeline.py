@@ -59,8 +59,9 @@ def events(lines: Iterator[str]) -> Iterator[dict[str, str]]:
     fields: dict[str, str] = {}
     for line in lines:
         name, _, value = line.partition(": ")
-        if not line and "event" in fields:
-            yield fields
+        if not line:
+            if "event" in fields:  # Else it says a position alone.
+                yield fields
             fields = {}
         elif name in {"id", "event", "data"}:
             fields[name] = value
@@ -222,7 +223,9 @@ async def test_what_is_committed_while_a_page_is_read_comes_once() -> None:
     seen: list[str] = []
     async with Timeline().follow("s", Source(newest, after)) as pulse:
         async for block in blocks(pulse, after=0, kinds=()):
-            seen += [line for line in block.splitlines() if line.startswith(("id:", "event: gap"))]
+            seen += [
+                line for line in block.splitlines() if line.startswith(("id: s", "event: gap"))
+            ]
             if len(seen) >= 5:
                 break
     assert seen == [f"id: s/{number}/{number}" for number in range(1, 6)]
@@ -279,3 +282,12 @@ def test_a_source_that_breaks_ends_its_streams_instead_of_staying_silent(
         stream.read()
     (event,) = follow(http, 1, session="s", after=0)
     assert event["id"] == "s/1/1"
+
+
+def test_who_is_cut_off_before_the_first_event_misses_none(http: httpx.Client) -> None:
+    say(http, TURNS[0])
+    with http.stream("GET", "/sse/timeline", params={"user": "aiko", "session": "s"}) as stream:
+        begin = next(line for line in stream.iter_lines() if line.startswith("id: "))
+    say(http, TURNS[1])
+    (missed,) = follow(http, 1, session="s", last=begin.removeprefix("id: "))
+    assert missed["id"] == "s/2/2"

@@ -17,6 +17,8 @@ from time import monotonic
 from types import FrameType
 from typing import Any, Self, TextIO, TypeVar
 
+from acc_ace.storage.private_files import make_private
+
 _PROMPT = "> "
 
 MAX_LINES = 1_000
@@ -59,7 +61,7 @@ def line_history(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private(path.parent)
         path.touch(mode=0o600)
         readline.write_history_file(path)
 

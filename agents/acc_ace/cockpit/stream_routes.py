@@ -30,7 +30,6 @@ from acc_ace.core.schemas.cost import Totals
 from acc_ace.core.schemas.report import Money
 from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.hooks import APPS, offering
-from acc_ace.server.problems import documented
 from acc_ace.server.server_context import (
     NAME_LENGTH,
     NAME_PATTERN,
@@ -118,7 +117,7 @@ def timeline_of(request: Request) -> Timeline:
 Streams = Annotated[Timeline, Depends(timeline_of)]
 
 
-@router.get("/sse/timeline", summary="Follow a timeline", responses=documented(401, 403, 404, 422))
+@router.get("/sse/timeline", summary="Follow a timeline")
 async def stream(
     query: Asked,
     timeline: Streams,
@@ -147,7 +146,7 @@ class EventPage(BaseModel):
     newest: int = Field(description="Position of the newest event.")
 
 
-@router.get("/events", summary="List events", responses=documented(401, 403, 404, 422))
+@router.get("/events", summary="List events")
 async def events(
     query: Asked, *, kind: KindFilter = "", after: From = 0, limit: Limit = 100
 ) -> EventPage:
@@ -170,7 +169,7 @@ class Run(BaseModel):
     is_live: bool = Field(description="Whether its loop runs in this server.")
 
 
-@router.get("/snapshots/runs", summary="List runs", responses=documented(401, 403))
+@router.get("/snapshots/runs", summary="List runs")
 async def runs(request: Request, context: Context, user: User) -> list[Run]:
     """The runs kept here, newest first."""
     settings = context.container.settings
@@ -202,7 +201,7 @@ class SnapshotPage(BaseModel):
     newest: int = Field(description="Snapshots of the run so far.")
 
 
-@router.get("/snapshots", summary="List snapshots", responses=documented(401, 403, 404, 422))
+@router.get("/snapshots", summary="List snapshots")
 async def snapshots(
     context: Context, user: User, *, run: RunName | None = None, after: From = 0, limit: Limit = 50
 ) -> SnapshotPage:
@@ -230,7 +229,7 @@ class Metrics(BaseModel):
     )
 
 
-@router.get("/metrics", summary="Read metrics", responses=documented(401, 403, 503))
+@router.get("/metrics", summary="Read metrics")
 async def metrics(
     context: Context,
     tenant: CurrentTenant,

@@ -151,7 +151,7 @@ async def blocks(pulse: Pulse, *, after: int | None, kinds: Collection[str]) -> 
     if after is not None and after > pulse.newest:
         await pulse.look()  # Another server has sent what this one has not seen yet.
     at = pulse.newest if after is None else after
-    yield f"retry: 1000\n: at {at}\n\n"
+    yield f"retry: 1000\nid: /0/{at}\n\n"  # Whoever is cut off before the first event resumes here.
     while True:
         if not 0 <= pulse.newest - at <= pulse.source.most_behind:
             at = pulse.newest

@@ -6,7 +6,7 @@ The OpenAPI document lists the errors of each route; `/docs` and `/redoc` need n
 import asyncio
 import logging
 import warnings
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
 from importlib.resources import files
@@ -44,12 +44,18 @@ from acc_ace.server.adk_services import (
     uri_of,
 )
 from acc_ace.server.auth import TokenGuard, login_router
+from acc_ace.server.content_policy import DEV_UI, dev_ui
 from acc_ace.server.exporters import flush_exporters, open_exporters, watch
 from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
-from acc_ace.server.identity import Identities
+from acc_ace.server.identity import PUBLIC, Identities
 from acc_ace.server.log_redaction import hide_credentials
 from acc_ace.server.methods import Methods
-from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
+from acc_ace.server.problems import (
+    Problem,
+    documented,
+    install_problem_handlers,
+)
+from acc_ace.server.rate_limits import UserLimits
 from acc_ace.server.request_body import BodyLimit, Upload
 from acc_ace.server.routes import (
     artifact_routes,
@@ -74,7 +80,7 @@ _REPLACED: Final = {_DOCS, _REDOC, "/"}
 
 
 def serve_docs(app: FastAPI) -> None:
-    """Replace FastAPI's pages, which load scripts of other hosts, and ADK's root by the cockpit."""
+    """Replace FastAPI's pages and ADK's, which ask other hosts, and ADK's root by the cockpit."""
     app.router.routes[:] = [
         route for route in app.router.routes if getattr(route, "path", "") not in _REPLACED
     ]
@@ -102,16 +108,17 @@ def serve_docs(app: FastAPI) -> None:
             with_google_fonts=False,
         )
 
+    if any(getattr(route, "path", "") == DEV_UI.rstrip("/") for route in app.router.routes):
+        # Before ADK's mount, which would serve the file as it is.
+        page = APIRoute(DEV_UI, dev_ui, include_in_schema=False)
+        app.router.routes.insert(0, page)
     app.add_api_route("/", _to_cockpit, include_in_schema=False)
     app.add_api_route(_DOCS, swagger_ui, include_in_schema=False)
     app.add_api_route(_REDOC, redoc, include_in_schema=False)
 
 
-_REF: Final = {"$ref": "#/components/schemas/Problem"}
-
-
 def describe_problems(app: FastAPI) -> None:
-    """Add the Problem schema, and put it where FastAPI announces its own validation errors."""
+    """Add the Problem schema and the problems of every route, FastAPI's validation errors too."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -120,13 +127,28 @@ def describe_problems(app: FastAPI) -> None:
             document = generate()
             schemas = document.setdefault("components", {}).setdefault("schemas", {})
             schemas["Problem"] = Problem.model_json_schema()
-            for path in document["paths"].values():
-                for operation in path.values():
+            for path, operations in document["paths"].items():
+                for method, operation in operations.items():
+                    possible = documented(*_possible(path, method, operation))
+                    added = {str(status): said for status, said in possible.items()}
+                    operation["responses"] = added | operation["responses"]
                     _replace_validation_error(operation)
             app.openapi_schema = document
         return app.openapi_schema
 
     app.openapi = openapi  # type: ignore[method-assign]  # FastAPI's documented way to extend it
+
+
+def _possible(path: str, method: str, operation: dict[str, Any]) -> Iterator[int]:
+    """The problems of the guards and of what every route does, beside those that it names."""
+    yield 400
+    if path in PUBLIC:
+        return
+    yield from (401, 403, 429, 503)
+    if operation.get("parameters") or "requestBody" in operation:
+        yield from (404, 422)
+    if method in {"post", "put", "patch", "delete"}:
+        yield from (408, 409, 413, 415)
 
 
 def _name_apart(routes: Iterable[BaseRoute]) -> None:
@@ -147,7 +169,7 @@ def _name_apart(routes: Iterable[BaseRoute]) -> None:
 def _replace_validation_error(operation: dict[str, Any]) -> None:
     response = operation.get("responses", {}).get("422")
     if response is not None:
-        response["content"] = {MEDIA_TYPE: {"schema": _REF}}
+        response |= documented(422)[422]
 
 
 _ROUTERS: Final = (
@@ -207,7 +229,8 @@ def create_app(
     app.state.acc_ace_timeline = timeline
     serve_docs(app)
     added = (router for entry in offering(ROUTERS) for router in entry.routers())
-    for router in (*_ROUTERS, *added, login_router(identities)):
+    login = login_router(identities, tries_per_minute=settings.limits.login_tries)
+    for router in (*_ROUTERS, *added, login):
         app.include_router(router)
     _guard(app, container, identities, context.gate)
     install_problem_handlers(app, data_dir=settings.data_dir)
@@ -294,6 +317,11 @@ def _guard(app: FastAPI, container: Container, identities: Identities, gate: Tur
                 ),
             ),
             Middleware(TokenGuard, identities=identities),
+            Middleware(
+                UserLimits,
+                requests_per_minute=settings.limits.requests_per_minute,
+                streams=settings.limits.streams,
+            ),
             Middleware(AdkInputGuard),
             Middleware(PathRedaction, data_dir=settings.data_dir),
             Middleware(TurnGuard, gate=gate),

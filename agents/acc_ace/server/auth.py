@@ -20,6 +20,7 @@ from acc_ace.server.identity import (
     users_named,
 )
 from acc_ace.server.problems import problem, problem_response
+from acc_ace.server.rate_limits import Allowance
 from acc_ace.server.request_body import BODY
 
 _POLICY_VIOLATION: Final = 1008
@@ -27,6 +28,9 @@ _UI: Final = "/dev-ui/"
 _COCKPIT: Final = "/ui/"
 _AFTER_SIGN_IN: Final = (_UI, _COCKPIT)
 """Pages to go to after signing in: nothing else, or a link could lead elsewhere."""
+
+_ADDRESSES: Final = 10
+"""All addresses together have the tries of so many."""
 
 _READS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -68,9 +72,14 @@ class TokenGuard:
             await refusal(scope, receive, send)
 
 
-def login_router(identities: Identities) -> APIRouter:
-    """The page that takes a token once and leaves an HttpOnly, same-site cookie."""
+def login_router(identities: Identities, *, tries_per_minute: int) -> APIRouter:
+    """The page that takes a token once and leaves an HttpOnly, same-site cookie.
+
+    Beyond `tries_per_minute` wrong tokens of an address, and ten times as many of all addresses,
+    no token is looked at: 429.
+    """
     router = APIRouter(include_in_schema=False)
+    of_address, of_all = Allowance(tries_per_minute), Allowance(_ADDRESSES * tries_per_minute)
 
     @router.get("/login")
     async def page() -> Response:
@@ -80,10 +89,17 @@ def login_router(identities: Identities) -> APIRouter:
     async def login(request: Request) -> Response:
         body: bytes = request.scope.get(BODY, b"")
         form = parse_qs(body.decode("utf-8", "replace"), max_num_fields=8)
-        user = identities.of_token(form.get("token", [""])[0].strip())
         back = form.get("back", [""])[0]
         back = back if back in _AFTER_SIGN_IN else _COCKPIT
+        address = request.client.host if request.client else ""
+        if wait := max(of_address.wait_s(address), of_all.wait_s("")):
+            refused = _page(f"Too many wrong tokens; try again in {wait} seconds.", 429, back)
+            refused.headers["Retry-After"] = str(wait)
+            return refused
+        user = identities.of_token(form.get("token", [""])[0].strip())
         if user is None:
+            of_address.take(address)
+            of_all.take("")
             return _page("This token is not known.", 401, back)
         response = RedirectResponse(back, status_code=303)
         response.set_cookie(

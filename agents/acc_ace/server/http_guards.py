@@ -1,4 +1,4 @@
-"""Guards of plain HTTP: the host a request names, the time its head takes, our headers.
+"""Guards of plain HTTP: the host a request names, the time a client takes, our headers.
 
 A host that is not ours is refused, against DNS rebinding.
 """
@@ -13,6 +13,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from acc_ace.server.content_policy import policy_of
 from acc_ace.server.problems import MEDIA_TYPE, problem, problem_response
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost"})
@@ -117,12 +118,10 @@ _EVERYWHERE: Final = {
     # Not no-referrer: with that, browsers send "Origin: null" with the sign-in form.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
+    # A link that an answer shows is not looked up before somebody follows it.
+    "X-DNS-Prefetch-Control": "off",
 }
-
-_DATA: Final = {
-    "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-}
+_DATA: Final = {"Cache-Control": "no-store"}
 """For our own routes, which answer with data and never with a page."""
 
 
@@ -137,7 +136,9 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        wanted = _EVERYWHERE | (_DATA if scope["path"].startswith("/v1/") else {})
+        path: str = scope["path"]
+        wanted = {**_EVERYWHERE, "Content-Security-Policy": policy_of(path)}
+        wanted |= _DATA if path.startswith("/v1/") else {}
 
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -166,12 +167,16 @@ def _timeout_answer(seconds: float) -> bytes:
 
 
 def header_timeout(seconds: float) -> type[H11Protocol]:
-    """uvicorn's HTTP protocol; a connection without a head in `seconds` is closed with 408."""
+    """uvicorn's HTTP protocol; a connection without a head in `seconds` is closed with 408.
+
+    One whose client reads nothing of an answer for as long is cut off, with what is unsent.
+    """
 
     class TimedProtocol(H11Protocol):
         """Waits for a whole head, from the connection or the first byte of the next request."""
 
         _head_timer: asyncio.TimerHandle | None = None
+        _read_timer: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
             super().connection_made(transport)
@@ -186,6 +191,7 @@ def header_timeout(seconds: float) -> type[H11Protocol]:
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._head_arrived()
+            self._is_read()
             super().connection_lost(exc)
 
         def _await_head(self) -> None:
@@ -197,6 +203,29 @@ def header_timeout(seconds: float) -> type[H11Protocol]:
             if self._head_timer is not None:
                 self._head_timer.cancel()
                 self._head_timer = None
+
+        def pause_writing(self) -> None:
+            super().pause_writing()
+            self._await_reader(self.transport.get_write_buffer_size())
+
+        def resume_writing(self) -> None:
+            super().resume_writing()
+            self._is_read()
+
+        def _await_reader(self, unsent: int) -> None:
+            self._read_timer = self.loop.call_later(seconds, self._look, unsent)
+
+        def _look(self, unsent: int) -> None:
+            """Cut off who has read nothing since; a slow reader of much has as long again."""
+            if (left := self.transport.get_write_buffer_size()) < unsent:
+                self._await_reader(left)
+            else:
+                self.transport.abort()
+
+        def _is_read(self) -> None:
+            if self._read_timer is not None:
+                self._read_timer.cancel()
+                self._read_timer = None
 
         def _cut(self) -> None:
             self._head_timer = None

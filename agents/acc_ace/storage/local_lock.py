@@ -18,6 +18,7 @@ from filelock import FileLock, Timeout
 
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import SessionBusyError, StoreError
+from acc_ace.storage.private_files import make_private
 
 _POLL_S = 0.05
 
@@ -109,7 +110,7 @@ class FileSessionLock(QueuedSessionLock):
     async def _try_acquire(self, key: SessionKey) -> bool:
         lock = FileLock(self._path(key), thread_local=False, mode=0o600)
         try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private(self._directory)
             lock.acquire(blocking=False)
         except Timeout:
             return False

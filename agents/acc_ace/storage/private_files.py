@@ -24,13 +24,20 @@ _BESIDE: Final = ("", "-wal", "-shm")
 def make_directory(directory: Path) -> None:
     """Make a directory with mode 0700, or close an old one to others; raises StoreError."""
     try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(directory)
     except OSError as error:
         raise StoreError(
             f"directory {directory} cannot be made ({error.strerror}); "
             "set ACC_ACE_DATA_DIR to a directory that you may write to"
         ) from error
     _close_to_others(directory)
+
+
+def make_private(directory: Path) -> None:
+    """Make a directory and those above it that are missing, with mode 0700; raises OSError."""
+    if not directory.is_dir():
+        make_private(directory.parent)
+        directory.mkdir(mode=0o700, exist_ok=True)
 
 
 def make_database_file(path: Path) -> None:

@@ -168,7 +168,29 @@ class Limits(BaseModel):
         default=30.0,
         gt=0,
         le=3_600,
-        description="Seconds for a client to send a request's headers, then its body, then 408.",
+        description="Seconds for a client to send a request's headers, then its body, then 408; "
+        "and how long it may read nothing of an answer before it is cut off.",
+    )
+    requests_per_minute: int = Field(
+        default=1_200,
+        ge=1,
+        le=1_000_000,
+        description="Maximum requests of one user in a minute, then 429; files of pages and "
+        "probes are not counted.",
+    )
+    streams: int = Field(
+        default=20,
+        ge=1,
+        le=500,
+        description="Maximum streams of one user at a time (news, and turns that are streamed), "
+        "then 429.",
+    )
+    login_tries: int = Field(
+        default=10,
+        ge=1,
+        le=1_000,
+        description="Maximum failed sign-ins at /login in a minute from one address, and ten "
+        "times as many from all, then 429.",
     )
     shutdown_grace_s: float = Field(
         default=20.0,

@@ -15,7 +15,6 @@ from acc_ace.errors import NotFoundError
 from acc_ace.ext.documents.document_catalog import list_documents, read_document, remove_document
 from acc_ace.ext.documents.document_files import SUFFIXES
 from acc_ace.ext.documents.document_import import import_document
-from acc_ace.server.problems import documented
 from acc_ace.server.routes.memory_routes import PREFIX
 from acc_ace.server.routes.session_routes import Limit
 from acc_ace.server.server_context import Context, CurrentTenant
@@ -97,7 +96,6 @@ class DocumentRemoved(BaseModel):
     "",
     summary="Import a document",
     openapi_extra=_BODY,
-    responses=documented(401, 403, 408, 409, 413, 422, 503),
 )
 async def put_document(
     context: Context,
@@ -118,7 +116,7 @@ async def put_document(
     return await import_document(context.container, tenant, body)
 
 
-@router.get("", summary="List documents", responses=documented(401, 403, 503))
+@router.get("", summary="List documents")
 async def get_documents(
     context: Context,
     tenant: CurrentTenant,
@@ -130,7 +128,7 @@ async def get_documents(
     return DocumentPage(items=list(items), next_after=behind)
 
 
-@router.get("/parts", summary="Read a document", responses=documented(401, 403, 404, 503))
+@router.get("/parts", summary="Read a document")
 async def get_parts(
     context: Context,
     tenant: CurrentTenant,
@@ -158,7 +156,7 @@ async def get_parts(
     return PartPage(items=items, parts=parts, next_after=last if last < parts else None)
 
 
-@router.delete("", summary="Delete a document", responses=documented(401, 403, 404, 409, 503))
+@router.delete("", summary="Delete a document")
 async def delete_document(context: Context, tenant: CurrentTenant, name: Name) -> DocumentRemoved:
     """Delete a document with all its chunks. This cannot be undone."""
     with _with_location():

@@ -6,8 +6,7 @@ from fastapi import APIRouter, Query, Request, Response
 
 from acc_ace.core.playbook.playbook_form import Form
 from acc_ace.ext.playbook_files import forms
-from acc_ace.server.problems import documented
-from acc_ace.server.routes.playbook_changes import CHANGES, body_text, change_view, text_body
+from acc_ace.server.routes.playbook_changes import body_text, change_view, text_body
 from acc_ace.server.routes.playbook_routes import Asks
 from acc_ace.server.routes.playbook_views import ChangeView
 from acc_ace.server.server_context import Editor, Expected, Reader, set_etag
@@ -26,7 +25,6 @@ _MEDIA_TYPES: Final = {
     "/export",
     summary="Export the playbook",
     response_class=Response,
-    responses=documented(401, 403, 404, 422, 503),
 )
 async def export(
     onlooker: Asks,
@@ -49,7 +47,6 @@ async def export(
 @router.post(
     "/import",
     summary="Import a playbook",
-    responses=CHANGES,
     openapi_extra=text_body("The file: Markdown, JSON, JSONL or ACE text.", *_MEDIA_TYPES.values()),
 )
 async def import_file(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 router = APIRouter(tags=["cockpit"])
 
 
-@router.get("/snapshots/measures", summary="Measure", responses=documented(401, 403, 404))
+@router.get("/snapshots/measures", summary="Measure")
 async def measures(context: Context, user: User, *, run: RunName | None = None) -> RunAnalysis:
     """The measures of a run so far, its lives, and series for charts; of the newest, unless named.
 
@@ -27,13 +27,13 @@ async def measures(context: Context, user: User, *, run: RunName | None = None) 
     return await asyncio.to_thread(measured_run(run_path(context, user, run)).result)
 
 
-@router.get("/survivor/settings", summary="Read settings", responses=documented(401, 403, 409))
+@router.get("/survivor/settings", summary="Read settings", responses=documented(409))
 async def read_settings(request: Request, context: Context, user: User) -> LoopSettings:
     """The settings of the loop that runs in this server."""
     return _loop(request, context, user).take()
 
 
-@router.post("/survivor/settings", summary="Change", responses=documented(401, 403, 409, 422))
+@router.post("/survivor/settings", summary="Change")
 async def change_settings(
     request: Request, context: Context, user: User, body: dict[str, Any]
 ) -> LoopSettings:
@@ -41,7 +41,7 @@ async def change_settings(
     return _loop(request, context, user).change(**body)
 
 
-@router.post("/survivor/step", summary="Live one tick", responses=documented(401, 403, 409))
+@router.post("/survivor/step", summary="Live one tick")
 async def step(request: Request, context: Context, user: User) -> LoopSettings:
     """Let the paused loop live one tick."""
     loop = _loop(request, context, user)

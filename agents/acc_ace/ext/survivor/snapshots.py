@@ -29,13 +29,15 @@ LONGEST_WAIT: Final = 0.2
 class SnapshotWriter:
     """Append snapshots to a run file, each as a whole line that is flushed at once.
 
-    Raises StoreError when the file cannot be opened. An earlier run in the file is kept.
+    A new file has mode 0600. Raises StoreError when it cannot be opened. An earlier run in it is
+    kept.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._refusal = ""
         try:
+            path.touch(0o600)
             self._file = path.open("a+b", buffering=0)
         except OSError as error:
             raise StoreError(f"{path} cannot be written: {error.strerror}") from error

@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from acc_ace.core.schemas.artifact import Artifact, Erased
 from acc_ace.memory.artifact_edit import correct_artifact, find_artifact
-from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
 from acc_ace.server.server_context import Context, CurrentTenant
 from acc_ace.turn.erasing import erase_artifacts
@@ -29,7 +28,7 @@ class Correction(BaseModel):
     content: Text = Field(min_length=1, description="The whole text of the artifact.")
 
 
-@router.get("", summary="Read an artifact", responses=documented(401, 403, 404, 503))
+@router.get("", summary="Read an artifact")
 async def read_artifact(context: Context, tenant: CurrentTenant, artifact_id: Id) -> Artifact:
     """One piece of your memory, by the id that recall shows."""
     return await find_artifact(context.container, tenant, artifact_id)
@@ -38,7 +37,6 @@ async def read_artifact(context: Context, tenant: CurrentTenant, artifact_id: Id
 @router.put(
     "",
     summary="Correct an artifact",
-    responses=documented(401, 403, 404, 409, 413, 422, 503),
 )
 async def put_artifact(
     context: Context, tenant: CurrentTenant, artifact_id: Id, body: Correction
@@ -50,7 +48,6 @@ async def put_artifact(
 @router.delete(
     "",
     summary="Erase an artifact and what rests on it",
-    responses=documented(401, 403, 404, 409, 503),
 )
 async def delete_artifact(
     context: Context, tenant: CurrentTenant, artifact_id: Id, *, dry_run: DryRun = False

@@ -15,7 +15,6 @@ from acc_ace.core.schemas.interaction import GuardDecision, Interaction, Outcome
 from acc_ace.core.schemas.reflection import Feedback
 from acc_ace.core.schemas.report import Money
 from acc_ace.errors import NotFoundError
-from acc_ace.server.problems import documented
 from acc_ace.server.routes.session_routes import (
     MOST_VERSIONS,
     PAGE_LIMIT,
@@ -36,7 +35,7 @@ TOOL_CHARS: Final = 500
 """Characters of a tool's arguments or result that are shown."""
 
 
-@apps_router.get("", summary="List the apps", responses=documented(401, 403, 503))
+@apps_router.get("", summary="List the apps")
 async def list_apps(context: Context, user: User) -> list[str]:
     """This app, and those with the memory plugin that have anything of yours; for `?app=`."""
     return sorted({APP_NAME, *await context.container.erasure.apps(user)})
@@ -53,7 +52,7 @@ class SessionView(SessionSummary):
     replay: Money = Field(description="Replaying its transcript, at least.")
 
 
-@router.get("", summary="Read a session", responses=documented(401, 403, 404, 503))
+@router.get("", summary="Read a session")
 async def read_session(context: Context, key: Key) -> SessionView:
     """What the session is about, how far it has come, and what it has cost."""
     await current_state(context, key)
@@ -145,7 +144,7 @@ class TurnPage(BaseModel):
     next_cursor: str | None = Field(description="`cursor` of the next page; null on the last one.")
 
 
-@router.get("/turns", summary="List the turns", responses=documented(401, 403, 404, 422, 503))
+@router.get("/turns", summary="List the turns")
 async def list_turns(
     context: Context,
     key: Key,

@@ -12,7 +12,6 @@ from acc_ace.core.schemas.artifact import MemoryHits
 from acc_ace.core.schemas.profile import Profile
 from acc_ace.memory.memory_search import HITS, MOST_HITS, search_memory
 from acc_ace.memory.profile import user_profile
-from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, NAME_PATTERN, Context, CurrentTenant
 
 router = APIRouter(prefix="/v1", tags=["memory"])
@@ -45,7 +44,7 @@ _Query = Annotated[str, Query(min_length=1, max_length=4_000, description="Words
 _Limit = Annotated[int, Query(ge=1, le=MOST_HITS, description="Maximum hits.")]
 
 
-@router.get("/memory/search", summary="Search memory", responses=documented(401, 403, 422, 503))
+@router.get("/memory/search", summary="Search memory")
 async def get_hits(
     context: Context, tenant: CurrentTenant, q: _Query, limit: _Limit = HITS
 ) -> MemoryHits:
@@ -53,13 +52,13 @@ async def get_hits(
     return await search_memory(context.container, tenant, q, limit=limit)
 
 
-@router.get("/memory/profile", summary="What is known of you", responses=documented(401, 403, 503))
+@router.get("/memory/profile", summary="What is known of you")
 async def get_profile(context: Context, tenant: CurrentTenant) -> Profile:
     """What you said of yourself, newest first: corrected and forgotten like any artifact."""
     return await user_profile(context.container, tenant)
 
 
-@router.delete("/users/{user}", summary="Erase a user", responses=documented(401, 403, 409, 503))
+@router.delete("/users/{user}", summary="Erase a user")
 async def erase_user(
     context: Context,
     user: Annotated[str, Path(max_length=NAME_LENGTH, pattern=NAME_PATTERN)],
@@ -80,7 +79,6 @@ async def erase_user(
             "description": "One JSON record a line, each with its `kind`; the last is `end`.",
             "content": {_NDJSON: {"schema": {"type": "string"}}},
         },
-        **documented(401, 403, 503),
     },
 )
 async def export_user(

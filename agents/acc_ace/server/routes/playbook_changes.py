@@ -1,6 +1,6 @@
 """Routes that change the playbook. Each is one commit, and can be rolled back."""
 
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 from fastapi import Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -9,14 +9,12 @@ from acc_ace.core.playbook.manual_edit import read_batch
 from acc_ace.core.playbook.playbook_service import PlaybookEdit
 from acc_ace.core.playbook.refine.refinement import PlaybookRefiner
 from acc_ace.errors import InputError
-from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_routes import MOST_SEQ, MOST_VERSIONS, BulletId, router
 from acc_ace.server.routes.playbook_views import ChangeView, RefineView
 from acc_ace.server.server_context import Context, Editor, Expected, set_etag
 
 __all__ = ["router"]
 
-CHANGES: Final = documented(400, 401, 403, 404, 409, 413, 422, 503)
 
 Seq = Annotated[int, Path(ge=1, le=MOST_SEQ, description="`seq` of a held operation.")]
 
@@ -50,7 +48,6 @@ def text_body(description: str, *media_types: str) -> dict[str, Any]:
 @router.post(
     "/apply",
     summary="Apply a delta batch",
-    responses=CHANGES,
     openapi_extra=text_body("A DeltaBatch, or one operation.", "application/json"),
 )
 async def apply(
@@ -61,7 +58,7 @@ async def apply(
     return change_view(await service.apply(batch, expected_version=expected), response)
 
 
-@router.patch("/bullets/{bullet_id}", summary="Edit or pin a bullet", responses=CHANGES)
+@router.patch("/bullets/{bullet_id}", summary="Edit or pin a bullet")
 async def edit(
     service: Editor,
     response: Response,
@@ -82,13 +79,13 @@ async def edit(
     return change_view(done, response)
 
 
-@router.post("/bullets/{bullet_id}/restore", summary="Restore a bullet", responses=CHANGES)
+@router.post("/bullets/{bullet_id}/restore", summary="Restore a bullet")
 async def restore(service: Editor, response: Response, bullet_id: BulletId) -> ChangeView:
     """Bring back a bullet that was archived, removed or merged."""
     return change_view(await service.restore(bullet_id), response)
 
 
-@router.post("/rollback", summary="Roll back", responses=CHANGES)
+@router.post("/rollback", summary="Roll back")
 async def rollback(
     service: Editor, response: Response, expected: Expected, body: PlaybookRollbackRequest
 ) -> ChangeView:
@@ -96,7 +93,7 @@ async def rollback(
     return change_view(await service.rollback(body.version, expected_version=expected), response)
 
 
-@router.post("/refine", summary="Refine the playbook", responses=CHANGES)
+@router.post("/refine", summary="Refine the playbook")
 async def refine(
     context: Context,
     service: Editor,
@@ -123,13 +120,13 @@ async def refine(
     )
 
 
-@router.post("/held/{seq}/apply", summary="Apply a held operation", responses=CHANGES)
+@router.post("/held/{seq}/apply", summary="Apply a held operation")
 async def approve(service: Editor, response: Response, seq: Seq) -> ChangeView:
     """Apply what was held, as your own; it stays held when it cannot be applied."""
     return change_view(await service.approve(seq), response)
 
 
-@router.post("/held/{seq}/dismiss", summary="Dismiss a held operation", responses=CHANGES)
+@router.post("/held/{seq}/dismiss", summary="Dismiss a held operation")
 async def dismiss(service: Editor, response: Response, seq: Seq) -> ChangeView:
     """Turn a held operation down."""
     return change_view(await service.dismiss(seq), response)

@@ -7,7 +7,6 @@ from fastapi import APIRouter, Depends, Path, Query, Response
 
 from acc_ace.core.playbook.bullet_lookup import search_bullets
 from acc_ace.core.playbook.playbook_diff import diff_playbooks
-from acc_ace.server.problems import documented
 from acc_ace.server.routes.playbook_views import (
     BulletHistoryView,
     Delta,
@@ -41,7 +40,7 @@ Before = Annotated[int | None, Query(ge=1, le=MOST_SEQ, description="Only older 
 BulletId = Annotated[str, Path(min_length=1, max_length=64, examples=["b-00007"])]
 
 
-@router.get("", summary="Read the playbook", responses=documented(401, 403, 404, 422, 503))
+@router.get("", summary="Read the playbook")
 async def read_playbook(
     context: Context,
     onlooker: Asks,
@@ -59,7 +58,7 @@ async def read_playbook(
     return PlaybookView.of(stored, onlooker, files=files)
 
 
-@router.get("/deltas", summary="Read the log", responses=documented(401, 403, 404, 422, 503))
+@router.get("/deltas", summary="Read the log")
 async def read_deltas(
     onlooker: Asks, service: Reader, *, limit: Limit = 50, before: Before = None
 ) -> DeltaPage:
@@ -69,7 +68,7 @@ async def read_deltas(
     return DeltaPage(items=items, next_before=items[-1].seq if len(items) == limit else None)
 
 
-@router.get("/versions", summary="List versions", responses=documented(401, 403, 404, 422, 503))
+@router.get("/versions", summary="List versions")
 async def read_versions(
     service: Reader, *, limit: Limit = 50, before: Before = None
 ) -> VersionPage:
@@ -78,7 +77,7 @@ async def read_versions(
     return VersionPage(items=items, next_before=items[-1].version if len(items) == limit else None)
 
 
-@router.get("/diff", summary="Compare versions", responses=documented(401, 403, 404, 422, 503))
+@router.get("/diff", summary="Compare versions")
 async def read_diff(onlooker: Asks, service: Reader, first: Version, second: Version) -> DiffView:
     """What changed from the first version to the second."""
     versions = [await service.store.load(service.scope, version=each) for each in (first, second)]
@@ -87,7 +86,7 @@ async def read_diff(onlooker: Asks, service: Reader, first: Version, second: Ver
     return DiffView(first=first, second=second, changes=changes, text="\n".join(diff.lines()))
 
 
-@router.get("/search", summary="Search bullets", responses=documented(401, 403, 404, 422, 503))
+@router.get("/search", summary="Search bullets")
 async def search(
     onlooker: Asks,
     service: Reader,
@@ -103,7 +102,6 @@ async def search(
 @router.get(
     "/bullets/{bullet_id}",
     summary="Read a bullet's origin and history",
-    responses=documented(401, 403, 404, 422, 503),
 )
 async def read_story(onlooker: Asks, service: Reader, bullet_id: BulletId) -> BulletHistoryView:
     """All that the log knows of a bullet, also of one that left."""
@@ -116,7 +114,7 @@ async def read_story(onlooker: Asks, service: Reader, bullet_id: BulletId) -> Bu
     )
 
 
-@router.get("/held", summary="List pending changes", responses=documented(401, 403, 404, 422, 503))
+@router.get("/held", summary="List pending changes")
 async def read_held(
     user: User, service: Editor, *, limit: Limit = 50, before: Before = None
 ) -> HeldPage:

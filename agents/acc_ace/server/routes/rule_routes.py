@@ -10,7 +10,6 @@ from acc_ace.adk.turn_report import reported_constraints, reported_questions
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState, NotKept, RuleScope
 from acc_ace.core.schemas.report import ReportedConstraint, ReportedQuestion
-from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
 from acc_ace.server.server_context import NAME_LENGTH, Context, Key, ServerContext
 
@@ -79,7 +78,7 @@ class AnswerRequest(BaseModel):
     answer: Literal["yes", "no"]
 
 
-@router.get("/rules", summary="List the rules", responses=documented(401, 403, 422, 503))
+@router.get("/rules", summary="List the rules")
 async def list_rules(context: Context, key: Key) -> Rules:
     """The rules in force in a session, those of every session included, and open questions.
 
@@ -92,7 +91,6 @@ async def list_rules(context: Context, key: Key) -> Rules:
     "/rules",
     summary="Make a rule",
     status_code=201,
-    responses=documented(400, 401, 403, 409, 413, 422, 503),
 )
 async def make_rule(context: Context, key: Key, body: RuleRequest) -> ReportedConstraint:
     """Pin these words as a rule. The same words again give back the rule that is there.
@@ -108,7 +106,6 @@ async def make_rule(context: Context, key: Key, body: RuleRequest) -> ReportedCo
     summary="Lift a rule",
     status_code=204,
     response_class=Response,
-    responses=documented(401, 403, 404, 409, 503),
 )
 async def lift_rule(context: Context, key: Key, id: _Id) -> None:
     """Lift a rule; `POST …/undo` or a rollback brings it back.
@@ -121,7 +118,6 @@ async def lift_rule(context: Context, key: Key, id: _Id) -> None:
 @router.put(
     "/rules/{id}/checks/{tool}",
     summary="Correct a check",
-    responses=documented(400, 401, 403, 404, 409, 413, 422, 503),
 )
 async def set_check(
     context: Context, key: Key, id: _Id, tool: _Id, body: CheckRequest
@@ -137,7 +133,6 @@ async def set_check(
 @router.post(
     "/questions/{id}",
     summary="Answer a question",
-    responses=documented(400, 401, 403, 404, 409, 413, 422, 503),
 )
 async def answer_question(
     context: Context,

@@ -21,7 +21,6 @@ from acc_ace.core.schemas.commit import (
 from acc_ace.core.schemas.cost import SessionCost
 from acc_ace.core.schemas.report import ReportedConstraint, ReportedQuestion
 from acc_ace.errors import NotFoundError
-from acc_ace.server.problems import documented
 from acc_ace.server.server_context import NAME_LENGTH, Context, CurrentTenant, Key, ServerContext
 
 router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
@@ -137,7 +136,7 @@ class RollbackRequest(BaseModel):
     version: int = Field(ge=1, le=MOST_VERSIONS, description="A version of the session's history.")
 
 
-@router.get("", summary="List sessions", responses=documented(401, 403, 422, 503))
+@router.get("", summary="List sessions")
 async def list_sessions(
     context: Context,
     tenant: CurrentTenant,
@@ -151,15 +150,13 @@ async def list_sessions(
     return SessionPage(items=items, next_before=items[-1].session if len(items) == limit else None)
 
 
-@router.get("/{session}/ccs", summary="Read the state", responses=documented(401, 403, 404, 503))
+@router.get("/{session}/ccs", summary="Read the state")
 async def read_state(context: Context, key: Key) -> State:
     """The Compressed Cognitive State after the last turn."""
     return State.of(key.session, await current_state(context, key))
 
 
-@router.get(
-    "/{session}/ccs/history", summary="Read the history", responses=documented(401, 403, 404, 503)
-)
+@router.get("/{session}/ccs/history", summary="Read the history")
 async def read_history(
     context: Context,
     key: Key,
@@ -180,7 +177,6 @@ async def read_history(
 @router.get(
     "/{session}/ccs/versions/{version}",
     summary="Read a version",
-    responses=documented(401, 403, 404, 503),
 )
 async def read_version(
     context: Context, key: Key, version: Annotated[int, Path(ge=1, le=MOST_VERSIONS)]
@@ -192,7 +188,7 @@ async def read_version(
     return Version.of(entry)
 
 
-@router.get("/{session}/cost", summary="Read the cost", responses=documented(401, 403, 404, 503))
+@router.get("/{session}/cost", summary="Read the cost")
 async def read_cost(
     context: Context,
     key: Key,
@@ -220,7 +216,7 @@ class StateEditRequest(BaseModel):
     )
 
 
-@router.patch("/{session}/ccs", summary="Edit the state", responses=documented(401, 403, 404, 409))
+@router.patch("/{session}/ccs", summary="Edit the state")
 async def edit(context: Context, key: Key, body: StateEditRequest) -> State:
     """Rewrite fields of the state, as a new version by the user; the history is kept.
 
@@ -230,17 +226,13 @@ async def edit(context: Context, key: Key, body: StateEditRequest) -> State:
     return State.of(key.session, state)
 
 
-@router.post(
-    "/{session}/rollback", summary="Roll back", responses=documented(401, 403, 404, 409, 503)
-)
+@router.post("/{session}/rollback", summary="Roll back")
 async def roll_back(context: Context, key: Key, body: RollbackRequest) -> State:
     """Restore a version, as a new version; the history is kept."""
     return State.of(key.session, await context.conversation.rollback(key, body.version))
 
 
-@router.post(
-    "/{session}/undo", summary="Undo a turn", responses=documented(401, 403, 404, 409, 503)
-)
+@router.post("/{session}/undo", summary="Undo a turn")
 async def undo(
     context: Context,
     key: Key,
@@ -266,7 +258,6 @@ async def undo(
     summary="Reset the state",
     status_code=204,
     response_class=Response,
-    responses=documented(401, 403, 404, 409, 503),
 )
 async def reset(context: Context, key: Key) -> None:
     """Clear the state, constraints included. History and evidence are kept."""
@@ -279,7 +270,6 @@ async def reset(context: Context, key: Key) -> None:
     summary="Delete a session",
     status_code=204,
     response_class=Response,
-    responses=documented(401, 403, 404, 409, 503),
 )
 async def delete(
     context: Context,

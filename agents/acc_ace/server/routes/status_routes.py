@@ -83,7 +83,7 @@ class AgentModel(BaseModel):
     note: str = Field(description="Note on the model; for 'embedded': that it is not an LLM.")
 
 
-@models_router.get("", summary="List the models", responses=documented(401, 403))
+@models_router.get("", summary="List the models")
 async def list_models(context: Context, _user: User) -> list[AgentModel]:
     """Which model each agent uses."""
     infos = [describe(role, context.container.settings) for role in ROLES]

@@ -9,7 +9,6 @@ from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RecalledCandidate, TurnTrace
 from acc_ace.errors import NotFoundError
-from acc_ace.server.problems import documented
 from acc_ace.server.routes.session_routes import MOST_VERSIONS, Version
 from acc_ace.server.server_context import Context, Key, ServerContext
 from acc_ace.turn.feedback_record import committed_turn
@@ -78,7 +77,7 @@ class TurnRecall(BaseModel):
     items: list[RecalledCandidate] = Field(description="Best first.")
 
 
-@router.get("/requests", summary="Read the requests", responses=documented(401, 403, 404, 503))
+@router.get("/requests", summary="Read the requests")
 async def read_requests(context: Context, key: Key, turn: Turn) -> TurnRequests:
     """What each model of the turn was asked and answered, as it was sent.
 
@@ -90,14 +89,14 @@ async def read_requests(context: Context, key: Key, turn: Turn) -> TurnRequests:
     return TurnRequests(session=key.session, turn=turn, calls=calls)
 
 
-@router.get("/recall", summary="Read the recall", responses=documented(401, 403, 404, 503))
+@router.get("/recall", summary="Read the recall")
 async def read_recall(context: Context, key: Key, turn: Turn) -> TurnRecall:
     """What was recalled for the turn, the verdict on each, and whether the state refers to it."""
     trace = await _trace(context, key, turn)
     return TurnRecall(session=key.session, turn=turn, items=list(trace.candidates))
 
 
-@router.get("/state", summary="Read the state after", responses=documented(401, 403, 404, 503))
+@router.get("/state", summary="Read the state after")
 async def read_state_after(context: Context, key: Key, turn: Turn) -> Version:
     """The state after the turn, with what the turn changed."""
     interaction = await committed_turn(context.container, key, turn)

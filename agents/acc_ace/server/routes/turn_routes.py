@@ -51,7 +51,7 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
         "answered with a function response of the call's id and name, by `POST /run` or in the "
         "web UI. Sending the input again would start a second turn.",
     },
-    **documented(400, 401, 403, 409, 413, 422, 429, 502, 503),
+    **documented(502),
 }
 
 
@@ -245,7 +245,6 @@ class FeedbackRequest(Judgement):
 
 @feedback_router.post(
     "/sessions/{session}/turns/{turn}/feedback",
-    responses=documented(400, 401, 403, 404, 409, 413, 422, 503),
     summary="Give feedback on a turn",
 )
 async def give_feedback(

@@ -12,6 +12,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from acc_ace.core.schemas.base import PlaybookScope, Tenant
 from acc_ace.errors import StoreError
+from acc_ace.storage.private_files import make_private
 
 LOCK = ".lock"
 _WAIT_S = 2.0
@@ -115,7 +116,7 @@ def exclusive(path: Path) -> BaseFileLock:
 
     Raises StoreError when it is not free within two seconds, OSError when it cannot be made.
     """
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     lock = FileLock(path, timeout=_WAIT_S, mode=0o600, thread_local=False)
     try:
         lock.acquire()
@@ -132,7 +133,7 @@ def write_if_new(path: Path, text: str) -> None:
     data = text.encode("utf-8", "surrogatepass")
     if path.is_file() and path.read_bytes() == data:
         return
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private(path.parent)
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.unlink(missing_ok=True)
     temporary.touch(0o600)

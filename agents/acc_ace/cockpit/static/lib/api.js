@@ -1,10 +1,13 @@
 /** HTTP to the server that this page comes from. Answers are JSON; errors are Problems. */
 
-const BASE = new URL("../", document.baseURI);
+const BASE = new URL("../../", import.meta.url);
 /** Above the server's heartbeat of 15 s: a stream that is silent for longer is broken. */
 const SILENCE_MS = 45_000;
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 8_000;
+/** Streams that are open at once: a browser has six connections to a host. More than these take turns. */
+const MOST_STREAMS = 3;
+const TURN_MS = 2_000;
 
 /** What every request is about; the router sets it. */
 export const whose = { app: "", user: "" };
@@ -70,6 +73,7 @@ async function* eventsOf(response, onChunk = () => {}) {
   }
 }
 
+/** An event; without data it says a position alone. Null for a comment. */
 function eventOf(block) {
   const event = { type: "message", id: "", data: "" };
   for (const line of block.split(/\r?\n/)) {
@@ -78,7 +82,7 @@ function eventOf(block) {
     else if (name === "id") event.id = value;
     else if (name === "data") event.data += event.data ? `\n${value}` : value;
   }
-  return event.data ? { ...event, data: JSON.parse(event.data) } : null;
+  return event.data || event.id ? { ...event, data: JSON.parse(event.data || "null") } : null;
 }
 
 /** Send something and hear what happens, until it ended. Raises Problem, also for `error`. */
@@ -93,22 +97,42 @@ export async function* conversation(path, body, { headers, signal } = {}) {
 }
 
 /**
- * Follow a stream for as long as it is wanted: after a tear it resumes behind the last event.
+ * Follow a stream for as long as it is wanted, through the worker that holds it for all tabs (news.js).
  * `onState` hears "live", "reconnecting", "missing" (no such route) or "refused". Returns the end.
  */
 export function follow(path, query, { onEvent, onState }) {
+  const href = address(path, query);
+  if (!globalThis.SharedWorker) return follows(href, onEvent, onState);
+  let port;
+  const begin = () => {
+    ({ port } = new SharedWorker(new URL("news.js", import.meta.url), { type: "module" }));
+    port.onmessage = ({ data }) => (data.event ? onEvent(data.event) : onState(data.state));
+    port.postMessage(href);
+  };
+  const end = () => (port.postMessage(""), port.close());
+  const back = ({ persisted }) => persisted && begin(); // The browser kept the page, for a way back to it.
+  begin();
+  addEventListener("pagehide", end);
+  addEventListener("pageshow", back);
+  return () => (removeEventListener("pagehide", end), removeEventListener("pageshow", back), end());
+}
+
+/** The same from here: after a tear it resumes behind the last event. */
+export function follows(href, onEvent, onState) {
   const ended = new AbortController();
-  follows(path, query, onEvent, (state) => ended.signal.aborted || onState(state), ended.signal);
+  const unlessEnded = (hear) => (value) => ended.signal.aborted || hear(value);
+  connections(href, unlessEnded(onEvent), unlessEnded(onState), ended.signal);
   return () => ended.abort();
 }
 
-async function follows(path, query, onEvent, onState, signal) {
+async function connections(href, onEvent, onState, signal) {
   let [last, wait] = ["", FIRST_WAIT_MS];
   while (!signal.aborted) {
-    const state = await connection(path, query, last, signal, onState, (event) => {
+    const state = await inTurn(() => connection(href, last, signal, onState, (event) => {
       [last, wait] = [event.id || last, FIRST_WAIT_MS];
-      if (!signal.aborted) onEvent(event);
-    });
+      if (event.data) onEvent(event);
+    }));
+    if (state === "in turn") continue;
     onState(state);
     if (state !== "reconnecting") return;
     await new Promise((resolve) => setTimeout(resolve, wait));
@@ -116,15 +140,30 @@ async function follows(path, query, onEvent, onState, signal) {
   }
 }
 
+const waiting = [];
+let streams = 0;
+
+async function inTurn(connect) {
+  if (streams++ >= MOST_STREAMS) await new Promise((resolve) => waiting.push(resolve));
+  try {
+    return await connect();
+  } finally {
+    streams -= 1;
+    waiting.shift()?.();
+  }
+}
+
 /** One connection, from its beginning to its end; what that end means. */
-async function connection(path, query, last, signal, onState, onEvent) {
+async function connection(href, last, signal, onState, onEvent) {
+  if (signal.aborted) return "reconnecting";
   const torn = new AbortController();
-  const tear = () => torn.abort();
+  const tear = () => torn.abort("torn");
+  const turn = setInterval(() => waiting.length && torn.abort("in turn"), TURN_MS);
   signal.addEventListener("abort", tear);
   let silence = setTimeout(tear, SILENCE_MS);
   try {
     const headers = { Accept: "text/event-stream", ...(last && { "Last-Event-ID": last }) };
-    const response = await send("GET", path, { query, headers, signal: torn.signal });
+    const response = await fetch(href, { headers, signal: torn.signal });
     if ([401, 403, 404].includes(response.status)) return response.status === 404 ? "missing" : "refused";
     if (!response.ok) return "reconnecting";
     onState("live");
@@ -135,8 +174,10 @@ async function connection(path, query, last, signal, onState, onEvent) {
     for await (const event of eventsOf(response, onChunk)) onEvent(event);
   } catch {
     // A torn stream and a server that restarts look alike: both are tried again.
+    if (torn.signal.reason === "in turn") return "in turn";
   } finally {
     clearTimeout(silence);
+    clearInterval(turn);
     signal.removeEventListener("abort", tear);
     tear();
   }

@@ -18,6 +18,7 @@ const TITLES = {
   chat: "Chat", saw: "What the model saw", state: "State", rules: "Rules", recall: "Recall", cost: "Cost",
 };
 const SOON_MS = 150;
+const LOOK_MS = 30_000;
 const PAGE = 50;
 
 /** The selected turn and tab of a route: `session/<app>/<user>/<session>/turn/<n>/<tab>`. */
@@ -88,7 +89,9 @@ export default function Session({ route }) {
 function useReloads(session, reload) {
   const timer = useRef(0);
   const soon = () => { clearTimeout(timer.current); timer.current = setTimeout(reload, SOON_MS); };
-  const state = useStream(session && "sse/timeline", { session }, soon);
+  // The news of all the user's sessions: tabs on different ones share that stream.
+  const state = useStream(session && "sse/timeline", {}, ({ type, data }) =>
+    (type !== "session" || data.session === session) && soon());
   useEffect(() => { if (state === "live") reload(); }, [state]);
   return state;
 }
@@ -96,6 +99,10 @@ function useReloads(session, reload) {
 /** Back to the list when a session that was there is there no longer. */
 function useDeparture(place, head) {
   const wasThere = useRef("");
+  useEffect(() => { // The stream says so only of the newest session.
+    const timer = setInterval(() => document.hidden || head.reload(), LOOK_MS);
+    return () => clearInterval(timer);
+  }, []);
   useEffect(() => {
     if (head.data) wasThere.current = place.session;
     if (head.error?.status !== 404 || wasThere.current !== place.session) return;

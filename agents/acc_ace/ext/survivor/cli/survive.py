@@ -40,6 +40,7 @@ from acc_ace.ext.survivor.survival import LoopSnapshot
 from acc_ace.hooks import PLAYBOOK_FILES, is_offered
 from acc_ace.models.names import kind_of
 from acc_ace.models.prices import load_prices
+from acc_ace.storage.private_files import make_directory
 
 LIVE_DELAY: Final = 20.0
 """Seconds between ticks where a live model thinks."""
@@ -227,7 +228,7 @@ def _run_file(settings: Settings, options: LoopOptions, target: Path | None) -> 
     folder = runs_folder(settings.data_dir)
     file = folder / f"{options.run}.jsonl"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_directory(folder)
         others = sorted(set(folder.glob("*.jsonl")) - {file}, key=lambda path: path.stat().st_mtime)
         for old in others[: 1 - MOST_RUNS]:
             old.unlink()

@@ -1,0 +1,79 @@
+"""Forty tabs of the cockpit in one browser, which has six connections to a host."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.e2e.browser import Browser, find_chromium
+from tests.e2e.processes import Server, our_server
+from tests.fakes.extensions import needs
+
+pytestmark = [pytest.mark.browser, pytest.mark.soak, needs("embedded")]
+
+TABS = 40
+SESSIONS = 5
+STREAMS = 3
+
+
+def say(server: Server, text: str, *, user: str = "user") -> None:
+    for number in range(SESSIONS):
+        path = f"{server.url}/v1/sessions/s{number}/turns"
+        told = httpx.post(path, params={"user": user}, json={"input": text}, timeout=60)
+        assert told.status_code == 200, told.text
+
+
+def opened(browser: Browser, server: Server, users: list[str]) -> list[Browser]:
+    """A tab for each user, on one of their sessions."""
+    tabs = [browser, *(browser.tab() for _ in users[1:])]
+    for number, (tab, user) in enumerate(zip(tabs, users, strict=True)):
+        tab.open(f"{server.url}/ui/#/session/acc_ace/{user}/s{number % SESSIONS}")
+        tab.wait(lambda tab=tab: "turn 1 of 1" in tab.text(), f"tab {number}")  # type: ignore[misc]
+    return tabs
+
+
+def all_show(tabs: list[Browser], text: str) -> None:
+    for number, tab in enumerate(tabs):
+        tab.wait(lambda tab=tab: text in tab.text(), f"{text!r} in tab {number}")  # type: ignore[misc]
+
+
+def streams(server: Server) -> int:
+    return int(httpx.get(f"{server.url}/metrics", timeout=30).json()["streams"])
+
+
+@pytest.fixture
+def chromium() -> str:
+    executable = find_chromium()
+    if executable is None:
+        pytest.skip("no Chromium is installed; apt-get install chromium")
+    return executable
+
+
+def test_forty_tabs_load_and_share_one_stream_whichever_of_them_are_closed(
+    chromium: str, tmp_path: Path
+) -> None:
+    with our_server(tmp_path) as server, Browser(chromium) as browser:
+        say(server, "Aiko leads the incident.")
+        tabs = opened(browser, server, ["user"] * TABS)
+        all_show(tabs, "live")
+        assert streams(server) == 1
+        say(server, "Tomoko owns checkout.")
+        all_show(tabs, "Tomoko")
+        for _ in range(5):
+            tabs.pop(1).close()
+        say(server, "Kenichiro owns the database.")
+        all_show(tabs, "Kenichiro")
+        assert streams(server) == 1
+
+
+def test_tabs_of_many_users_take_turns_and_miss_nothing(chromium: str, tmp_path: Path) -> None:
+    users = [f"user-{number}" for number in range(8)]
+    with our_server(tmp_path) as server, Browser(chromium) as browser:
+        for user in users:
+            say(server, "Aiko leads the incident.", user=user)
+        tabs = opened(browser, server, users)
+        assert streams(server) <= STREAMS
+        for user in users:
+            say(server, "Tomoko owns checkout.", user=user)
+        all_show(tabs, "Tomoko")
+        assert streams(server) <= STREAMS
