@@ -31,6 +31,7 @@ from acc_ace.core.schemas.report import Money
 from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.hooks import APPS, offering
 from acc_ace.server.problems import documented
+from acc_ace.server.routes.turn_stream import EVENTS, MEDIA_TYPE
 from acc_ace.server.server_context import (
     NAME_LENGTH,
     NAME_PATTERN,
@@ -118,7 +119,12 @@ def timeline_of(request: Request) -> Timeline:
 Streams = Annotated[Timeline, Depends(timeline_of)]
 
 
-@router.get("/sse/timeline", summary="Follow a timeline", responses=documented(401, 403, 404, 422))
+@router.get(
+    "/sse/timeline",
+    summary="Follow a timeline",
+    response_class=Response,
+    responses={200: {"content": {MEDIA_TYPE: EVENTS}}, **documented(401, 403, 404, 422)},
+)
 async def stream(
     query: Asked,
     timeline: Streams,

@@ -48,7 +48,7 @@ from acc_ace.server.http_guards import SecurityHeaders, TrustedHosts
 from acc_ace.server.identity import Identities
 from acc_ace.server.log_redaction import hide_credentials
 from acc_ace.server.methods import Methods
-from acc_ace.server.problems import MEDIA_TYPE, Problem, install_problem_handlers
+from acc_ace.server.problems import MEDIA_TYPE, Problem, documented, install_problem_handlers
 from acc_ace.server.request_body import BodyLimit, Upload
 from acc_ace.server.routes import (
     artifact_routes,
@@ -110,7 +110,7 @@ _REF: Final = {"$ref": "#/components/schemas/Problem"}
 
 
 def describe_problems(app: FastAPI) -> None:
-    """Add the Problem schema, and put it where FastAPI announces its own validation errors."""
+    """Add the Problem schema, and name it as what each operation answers that fails."""
     generate = app.openapi
 
     def openapi() -> dict[str, Any]:
@@ -121,7 +121,7 @@ def describe_problems(app: FastAPI) -> None:
             schemas["Problem"] = Problem.model_json_schema()
             for path in document["paths"].values():
                 for operation in path.values():
-                    _replace_validation_error(operation)
+                    _describe_problems(operation)
             app.openapi_schema = document
         return app.openapi_schema
 
@@ -143,10 +143,18 @@ def _name_apart(routes: Iterable[BaseRoute]) -> None:
             route.operation_id = f"{name}_{taken[name]}"
 
 
-def _replace_validation_error(operation: dict[str, Any]) -> None:
-    response = operation.get("responses", {}).get("422")
-    if response is not None:
-        response["content"] = {MEDIA_TYPE: {"schema": _REF}}
+def _describe_problems(operation: dict[str, Any]) -> None:
+    """Problems in place of FastAPI's validation errors, and where nothing is said of failing.
+
+    ADK describes no 4xx of its routes. An app that a query names may be none of the user's.
+    """
+    responses = operation["responses"]
+    if "422" in responses:
+        responses["422"]["content"] = {MEDIA_TYPE: {"schema": _REF}}
+    if not {"401", "503"} & responses.keys():
+        responses["4XX"] = {"description": "Refused", "content": {MEDIA_TYPE: {"schema": _REF}}}
+    elif any(each["name"] == "app" for each in operation.get("parameters", ())):
+        responses.setdefault("404", documented(404)[404])
 
 
 _ROUTERS: Final = (
