@@ -5,6 +5,7 @@ AccAceError
 ├── InputError             x_t is invalid (empty, binary)
 │   └── InputTooLargeError x_t is longer than its budget
 ├── NotFoundError          no such session, version, artifact or bullet
+│   └── UnknownAppError    no app of that name is served
 ├── SessionBusyError       another turn of this session is running
 ├── SpendingCeilingError   the user has spent the day's ceiling
 ├── MemoryBypassedError    a model request would go out without bounded memory
@@ -59,6 +60,10 @@ class NotFoundError(AccAceError):
     """The requested object does not exist."""
 
     code = "not_found"
+
+
+class UnknownAppError(NotFoundError, ValueError):
+    """No app of that name is served. ADK's routes expect a ValueError for it."""
 
 
 class SessionBusyError(AccAceError):

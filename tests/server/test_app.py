@@ -83,6 +83,25 @@ async def test_openapi_is_complete_and_every_route_of_ours_documents_problems(
     assert set(turn["content"]) == {"application/json", "text/event-stream"}
 
 
+async def test_an_app_that_is_not_there_is_not_found_and_no_folder_is_named(
+    http: httpx.AsyncClient,
+) -> None:
+    for route in ("graph", "build_graph"):
+        refused = await http.get(f"/dev/apps/nobody/{route}")
+        assert (refused.status_code, refused.json()["code"]) == (404, "not_found"), route
+        assert "/agents" not in refused.json()["detail"]
+
+
+async def test_what_adk_refuses_is_described_as_a_problem(http: httpx.AsyncClient) -> None:
+    paths = (await http.get("/openapi.json")).json()["paths"]
+    for path, operations in paths.items():
+        for method, operation in operations.items():
+            statuses = operation["responses"].keys()
+            assert any(status >= "4" for status in statuses), f"{method} {path}"
+    stream = paths["/sse/timeline"]["get"]["responses"]["200"]["content"]
+    assert list(stream) == ["text/event-stream"]
+
+
 async def test_probes_answer(http: httpx.AsyncClient) -> None:
     assert (await http.get("/healthz")).json() == {"status": "ok"}
     assert (await http.get("/readyz")).status_code == 200

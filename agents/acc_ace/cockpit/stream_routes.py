@@ -30,6 +30,7 @@ from acc_ace.core.schemas.cost import Totals
 from acc_ace.core.schemas.report import Money
 from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.hooks import APPS, offering
+from acc_ace.server.routes.turn_stream import EVENTS, MEDIA_TYPE
 from acc_ace.server.server_context import (
     NAME_LENGTH,
     NAME_PATTERN,
@@ -117,7 +118,12 @@ def timeline_of(request: Request) -> Timeline:
 Streams = Annotated[Timeline, Depends(timeline_of)]
 
 
-@router.get("/sse/timeline", summary="Follow a timeline")
+@router.get(
+    "/sse/timeline",
+    summary="Follow a timeline",
+    response_class=Response,
+    responses={200: {"content": {MEDIA_TYPE: EVENTS}}},
+)
 async def stream(
     query: Asked,
     timeline: Streams,

@@ -19,7 +19,7 @@ from acc_ace.adk.artifact_services import artifact_service, memory_service
 from acc_ace.adk.sessions.sql_sessions import SqlSessionService
 from acc_ace.config import Settings
 from acc_ace.container import Container
-from acc_ace.errors import ConfigError
+from acc_ace.errors import ConfigError, UnknownAppError
 from acc_ace.hooks import APPS, offering
 
 _SCHEME: Final = "accace-served"
@@ -69,10 +69,10 @@ class InstalledApps(BaseAgentLoader):
         self._built, self._others = {built.name: built}, others
 
     def load_agent(self, agent_name: str) -> BaseAgent | App:
-        """The app of that name; raises ValueError when there is none."""
+        """The app of that name; raises UnknownAppError when there is none."""
         if agent_name not in self.list_agents():
             there = " and ".join(map(repr, self.list_agents()))
-            raise ValueError(f"Agent not found: {agent_name!r}; there is {there}")
+            raise UnknownAppError(f"Agent not found: {agent_name!r}; there is {there}")
         if agent_name not in self._built:
             self._built[agent_name] = self._others[agent_name]()
         return self._built[agent_name]
@@ -90,10 +90,17 @@ class ServedAgents(AgentLoader):
         self._built = built
 
     def load_agent(self, agent_name: str) -> BaseAgent | App:
-        """The app of that name; raises ValueError when there is none."""
+        """The app of that name; raises UnknownAppError when there is none."""
         if agent_name == self._built.name:
             return self._built
-        return super().load_agent(agent_name)
+        try:
+            return super().load_agent(agent_name)
+        except ValueError as error:
+            if not str(error).startswith("Agent not found"):
+                raise
+            # ADK's own words name the folder.
+            there = "GET /list-apps names those that are there"
+            raise UnknownAppError(f"Agent not found: {agent_name!r}; {there}") from None
 
 
 class ReloadedAgents(AgentLoader):

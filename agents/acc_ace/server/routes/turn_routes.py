@@ -16,6 +16,7 @@ from acc_ace.core.text.input_checks import MAX_ATTACHMENTS, MAX_ID_CHARS
 from acc_ace.server.problems import documented
 from acc_ace.server.request_body import Text
 from acc_ace.server.routes.turn_stream import (
+    EVENTS,
     MEDIA_TYPE,
     ClientGone,
     EventStream,
@@ -43,7 +44,7 @@ _ANSWERS: Final[dict[int | str, dict[str, Any]]] = {
         "its events as they happen: `stage_started`, `stage_finished`, `answer_chunk`, "
         "`tool_started`, `tool_finished`, `answer`, and last `turn_done`, `turn_paused` or "
         "`error`.",
-        "content": {MEDIA_TYPE: {"schema": {"type": "string"}}},
+        "content": {MEDIA_TYPE: EVENTS},
     },
     202: {
         "model": TurnPaused,

@@ -19,6 +19,10 @@ from acc_ace.server.problems import problem_of
 
 MEDIA_TYPE: Final = "text/event-stream"
 
+_LINE: Final = {"type": "string"}
+EVENTS: Final = {"itemSchema": {"type": "object", "properties": {"event": _LINE, "data": _LINE}}}
+"""How OpenAPI describes a stream: each of its events."""
+
 HEARTBEAT_S: Final = 15.0
 """Silence after which a comment is sent, so that proxies keep the connection open."""
 

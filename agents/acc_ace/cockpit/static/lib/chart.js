@@ -57,7 +57,7 @@ export function Chart({ label, x, xLabel, series, height = 160 }) {
     };
   }, []);
   return html`
-    <figure class="chart" role="img" aria-label=${label}>
+    <figure class="chart" aria-label=${label}>
       <figcaption>${label}</figcaption>
       <div ref=${box}></div>
     </figure>

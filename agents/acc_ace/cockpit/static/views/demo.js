@@ -19,7 +19,7 @@ export default function Demo({ route }) {
     return () => clearInterval(timer);
   }, [Boolean(error), isOver]);
   if (isMissingRoute(error)) {
-    return html`<div class="page"><${Notice}>
+    return html`<div class="page"><h1>${t("Demo")}</h1><${Notice}>
       ${t("No demo is played here. Start one:")} <code>acc-ace demo</code>
     </${Notice}></div>`;
   }

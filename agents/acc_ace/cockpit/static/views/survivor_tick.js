@@ -136,7 +136,7 @@ const CHANGED = ["life", "food", "water"];
 const Steps = ({ steps }) => html`
   <table class="list compact">
     <thead><tr>
-      <th>${t("Wanted")}</th><th>${t("Done")}</th><th></th>
+      <th>${t("Wanted")}</th><th>${t("Done")}</th><td></td>
       ${["fear", "reward", ...CHANGED].map((name) => html`<th class="num">${t(name)}</th>`)}
       <th>${t("Why")}</th>
     </tr></thead>

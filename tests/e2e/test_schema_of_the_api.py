@@ -1,0 +1,61 @@
+"""Schemathesis asks every route what its OpenAPI document allows, and what it does not.
+
+Nothing may answer 5xx, nothing may differ from what the document says of it.
+"""
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.processes import environment, our_server
+from tests.fakes.extensions import needs
+
+SECONDS = 60
+WAIT_S = 240
+CHECKS = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_headers_conformance",
+    "response_schema_conformance",
+    "unsupported_method",
+    "allow_header_conformance",
+)
+LEFT_OUT = (
+    "^/dev-ui$",  # A page of ADK's, which its document calls JSON.
+    "^/agent-identity/",  # ADK answers 500 where its optional package is not installed.
+)
+
+
+@pytest.mark.soak
+@pytest.mark.skipif(find_spec("schemathesis") is None, reason="needs schemathesis: make setup")
+@needs("embedded")
+def test_each_route_answers_as_its_document_says(tmp_path: Path) -> None:
+    agents = tmp_path / "agents"
+    agents.mkdir()  # ADK's routes for developers write there.
+    with our_server(
+        tmp_path, ACC_ACE_MODEL="embedded/rules", ACC_ACE_AGENT_DIR=str(agents)
+    ) as server:
+        command = [sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}/openapi.json"]
+        ended = subprocess.run(  # noqa: S603 - the tool of this environment
+            [
+                *command,
+                *("--checks", ",".join(CHECKS)),
+                *("--exclude-path-regex", "|".join(LEFT_OUT)),
+                *("--max-time", str(SECONDS), "--request-timeout", "30"),
+                *("--generation-database", "none", "--warnings", "off", "--no-color"),
+                *(["--generation-deterministic"] if os.environ.get("CI") else []),
+            ],
+            cwd=tmp_path,
+            env=environment(tmp_path / "data"),
+            capture_output=True,
+            text=True,
+            timeout=WAIT_S,
+            check=False,
+        )
+    print(ended.stdout[-20_000:])
+    assert ended.returncode == 0, ended.stderr
