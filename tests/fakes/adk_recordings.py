@@ -54,8 +54,10 @@ class HostedRunner:
                 app_name=self.runner.app_name, user_id="test_user"
             )
             self._session = asyncio.run(opened)
-        where = {"user_id": "test_user", "session_id": self._session.id}
-        return list(self.runner.run(**where, new_message=new_message))
+        events = self.runner.run(
+            user_id="test_user", session_id=self._session.id, new_message=new_message
+        )
+        return list(events)
 
 
 def recordings(folder: Path | None) -> list[Any]:

@@ -100,7 +100,7 @@ operations_router = APIRouter(prefix="/v1/operations", tags=["operations"])
     "/metrics",
     summary="Read measures for Prometheus",
     response_class=PlainTextResponse,
-    responses=documented(401, 403, 404),
+    responses=documented(404),
 )
 async def prometheus(request: Request, context: Context, _operator: Operator) -> Response:
     """Measures of this server process, of all apps and users, in Prometheus's text format."""
