@@ -17,6 +17,7 @@ import pytest
 from acc_ace.adk.sessions.create_session_service import open_session_service
 from acc_ace.storage.transfer_rows import TABLES
 from config import Settings
+from schemas.base import SessionKey
 from tests.contract.user_data import UNTIL_SNAPSHOT, Database, fill, opened
 from tests.contract.values import KEY, OTHER_APP, OTHER_USER
 from tests.e2e.test_cli import CommandLine, Ended
@@ -85,13 +86,13 @@ def export(tmp_path: Path, acc_ace: CommandLine) -> Path:
     return tmp_path / "all.jsonl"
 
 
-def filled(settings: Settings) -> None:
-    """Something in every table and file, of two users and of one in another app."""
+def filled(settings: Settings, *keys: SessionKey) -> None:
+    """Something in every table and file, of two users and of one in another app by default."""
 
     async def work() -> None:
         container = opened(settings, TopicEmbedder())
         sessions = open_session_service(container)
-        for key in (KEY, OTHER_USER, OTHER_APP):
+        for key in keys or (KEY, OTHER_USER, OTHER_APP):
             await fill(container, sessions, key, lessons=UNTIL_SNAPSHOT)
         await container.artifacts.retire(KEY, 0)
         await container.close()
@@ -233,6 +234,21 @@ def test_a_restore_that_fails_leaves_nothing(places: Places, tmp_path: Path) -> 
     for key in (KEY, OTHER_USER):
         left = places.at(1)("memory", "export", "--user", key.user)
         assert "nothing is stored about user" in left.err
+
+
+def test_a_restore_beside_others_of_an_app_is_refused_and_takes_nothing_of_theirs(
+    places: Places, tmp_path: Path
+) -> None:
+    filled(places.settings(0))
+    out = tmp_path / "all.jsonl"
+    assert places.at(0)("memory", "export", "--out", str(out)).code == 0
+    filled(places.settings(1), KEY._replace(user="zoe"))
+    before = lines_of(places.at(1)("memory", "export"))
+    assert any('"kind": "file"' in line for line in before)
+    refused = places.at(1)("memory", "restore", str(out))
+    assert refused.code == 2
+    assert f"app '{KEY.app}' has data here, and nothing was restored" in refused.err
+    assert lines_of(places.at(1)("memory", "export")) == before
 
 
 def summed(lines: list[str]) -> str:

@@ -345,6 +345,12 @@ def test_damaged_locked_and_newer_databases_are_found(tmp_path: Path) -> None:
         assert _is_problem(locked, "is locked", "")
 
 
+def test_a_database_that_is_gone_is_found(tmp_path: Path) -> None:
+    (tmp_path / "memory.made").write_text("memory.db was in use here")
+    [gone] = check_databases(Settings(data_dir=tmp_path))
+    assert _is_problem(gone, "is gone, but was in use", "put it or a copy of it back")
+
+
 def test_agent_and_files_folders_are_checked(tmp_path: Path) -> None:
     assert check_agent_dir(Settings()).status is Status.OK
     assert check_agent_dir(Settings(agent_dir=None)).status is Status.OK

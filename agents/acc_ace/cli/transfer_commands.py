@@ -76,8 +76,11 @@ def restore_users(
     file: Annotated[Path, typer.Argument(help="File that 'export' wrote.")],
 ) -> None:
     """Restore the users of an export, all or none; one who has data here is not touched."""
-    scopes = _checked(file)
-    asyncio.run(_restore(file, scopes))
+    try:
+        scopes = _checked(file)
+        asyncio.run(_restore(file, scopes))
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(f"{file} was changed by hand: {type(error).__name__} {error}") from error
     users = sum(scope.user is not None for scope in scopes)
     stdout_console().print(f"{users} users of {len({scope.app for scope in scopes})} apps restored")
 
@@ -218,9 +221,10 @@ async def _restore(file: Path, scopes: list[PlaybookScope]) -> None:
             _restore_files(file, files, container.settings.data_dir)
             await container.database.write(lambda rows: _restore_rows(file, rows, artifacts))
         except BaseException:
-            for scope in scopes:
-                for place in (files, PromptHistory(container.settings.data_dir)):
-                    await place.erase(Tenant(scope.app, scope.user or ""))
+            # Of users alone, who had none before.
+            for tenant in (Tenant(scope.app, scope.user) for scope in scopes if scope.user):
+                await files.erase(tenant)
+                await PromptHistory(container.settings.data_dir).erase(tenant)
             raise
 
 

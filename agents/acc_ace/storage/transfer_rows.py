@@ -95,8 +95,9 @@ _SCOPES = """
 
 
 def scopes_of(rows: Rows) -> list[PlaybookScope]:
-    """Every app that shares something, and every user."""
-    return sorted((PlaybookScope(*row) for row in rows.all(_SCOPES)), key=str)
+    """Every app that shares something, before its users, and every user."""
+    scopes = [PlaybookScope(*row) for row in rows.all(_SCOPES)]
+    return sorted(scopes, key=lambda scope: (scope.app, scope.user or ""))
 
 
 def read_rows(rows: Rows, scope: PlaybookScope) -> Iterator[Record]:

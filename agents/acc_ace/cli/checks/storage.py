@@ -82,14 +82,14 @@ def check_databases(settings: Settings) -> Iterator[CheckResult]:
     if settings.store == "postgres":
         yield _check_postgres(settings)
         return
-    seen = why_inaccessible(settings.data_dir) is None and settings.data_dir.is_dir()
-    paths = sorted(settings.data_dir.glob("*.db")) if seen else []
-    if seen:
-        try:
+    is_visible = why_inaccessible(settings.data_dir) is None and settings.data_dir.is_dir()
+    paths = sorted(settings.data_dir.glob("*.db")) if is_visible else []
+    try:
+        if is_visible:
             check_present(settings.data_dir / DATABASE_FILE)
-        except StoreError as error:
-            yield _complaint(error)
-            return
+    except StoreError as error:
+        yield _complaint(error)
+        return
     if not paths:
         yield ok("database", "not created yet")
     for path in paths:
