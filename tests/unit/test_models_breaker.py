@@ -1,13 +1,19 @@
 """The breaker of a model opens for a bounded time, and lets one call try before it closes."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncGenerator, Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
 
 from acc_ace.errors import ModelUnavailable
 from acc_ace.models.breaker import MAX_PAUSE_S, Breaker
 from acc_ace.models.failures import Failure
+from acc_ace.models.resilient import ResilientLlm
+from config import AgentSettings
+from tests.fakes.scripted_llm import Script, ScriptedLlm
 
 HOUR = 3_600.0
 
@@ -94,3 +100,32 @@ def test_failed_probe_opens_it_again_whatever_failed(clock: SetClock) -> None:
     clock.time += timedelta(seconds=61)
     breaker.fail(busy())
     assert "2026-01-01 12:01:31 UTC" in str(breaker.objection())
+
+
+def asking(breaker: Breaker, reply: Script) -> AsyncGenerator[LlmResponse, None]:
+    primary = ScriptedLlm(model="scripted/primary").on("generator", reply)
+    model = ResilientLlm(model="m", role="generator", policy=AgentSettings(), primary=primary)
+    model.breaker_of = lambda _: breaker
+    return model.generate_content_async(LlmRequest(), stream=True)
+
+
+async def test_probe_that_is_cancelled_or_not_read_on_keeps_nobody_out(clock: SetClock) -> None:
+    breaker, never = Breaker(clock, failures=1), asyncio.Event()
+    breaker.fail(busy())
+    clock.time += timedelta(seconds=31)
+    probe = asyncio.ensure_future(anext(asking(breaker, lambda _: stalled(never))))
+    await asyncio.sleep(0.01)
+    with pytest.raises(ModelUnavailable, match="while one call tries"):
+        await anext(asking(breaker, "refused"))
+    probe.cancel()
+    await asyncio.wait([probe])
+    unread = asking(breaker, "an answer of more than one chunk")
+    assert (await anext(unread)).partial
+    assert [each async for each in asking(breaker, "fine")][-1].content
+    assert breaker.objection() is None
+    await unread.aclose()
+
+
+async def stalled(never: asyncio.Event) -> str:
+    await never.wait()
+    return ""

@@ -58,7 +58,7 @@ async def pieces_of(response: httpx.Response, who: str, *, most: int) -> AsyncIt
         yield piece
 
 
-class BoundedClient(httpx.AsyncClient):
+class ModelHttpClient(httpx.AsyncClient):
     """A client for all event loops, each with connections of its own, for a library to call with.
 
     Raises ModelOutputError, which names `who`, when more than MAX_REPLY_BYTES of a reply are read.
@@ -80,7 +80,7 @@ class BoundedClient(httpx.AsyncClient):
                 del self._clients[ended]
             self._clients[loop] = httpx.AsyncClient(verify=_tls(), follow_redirects=True)
         sent = await self._clients[loop].send(request, stream=True)
-        response = _BoundedResponse(sent, self._who)
+        response = _BoundedReply(sent, self._who)
         if not stream:
             try:
                 await response.aread()
@@ -94,7 +94,7 @@ class BoundedClient(httpx.AsyncClient):
             await client.aclose()
 
 
-class _BoundedResponse(httpx.Response):
+class _BoundedReply(httpx.Response):
     """A response that is read within bounds, decoded, however it is read."""
 
     def __init__(self, sent: httpx.Response, who: str) -> None:

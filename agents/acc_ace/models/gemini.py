@@ -15,7 +15,7 @@ from google.genai.types import ThinkingConfig
 from acc_ace.config import google_credentials
 from acc_ace.errors import ConfigError, ModelOutputError
 from acc_ace.model_settings import Safety
-from acc_ace.models.endpoint import BoundedClient
+from acc_ace.models.endpoint import ModelHttpClient
 
 MIN_HTTP_TIMEOUT_S = 10.0
 """google-genai passes its timeout on to the API, which rejects deadlines under ten seconds."""
@@ -118,7 +118,7 @@ class GeminiLlm(Gemini):
     thinking: types.ThinkingConfig | None = None
     safety: list[types.SafetySetting] | None = None
 
-    http: BoundedClient | None = None
+    http: ModelHttpClient | None = None
     """What its calls go through; None for a client of google-genai's own."""
 
     @property
@@ -167,7 +167,7 @@ def gemini(
     safety: Safety = "",
 ) -> GeminiLlm:
     """A Gemini model whose HTTP calls end after `timeout_s` seconds, or ten if that is less."""
-    http = BoundedClient(f"model {model}")
+    http = ModelHttpClient(f"model {model}")
     return GeminiLlm(
         model=model,
         client_kwargs={"http_options": http_options(http, timeout_s)},
@@ -177,7 +177,7 @@ def gemini(
     )
 
 
-def http_options(http: BoundedClient, timeout_s: float) -> types.HttpOptions:
+def http_options(http: ModelHttpClient, timeout_s: float) -> types.HttpOptions:
     """Calls through a client of ours, which end after `timeout_s` seconds, or ten."""
     milliseconds = round(max(timeout_s, MIN_HTTP_TIMEOUT_S) * 1_000)
     return types.HttpOptions(timeout=milliseconds, httpx_async_client=http)

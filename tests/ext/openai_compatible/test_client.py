@@ -18,9 +18,7 @@ from pydantic import SecretStr
 
 from acc_ace import build_model, register_models
 from acc_ace.errors import ConfigError, InputError, ModelOutputError, ModelRefused, ModelUnavailable
-from acc_ace.ext.openai_compatible import client
 from acc_ace.ext.openai_compatible.client import OpenAICompatibleLlm
-from acc_ace.models.endpoint import MAX_REPLY_BYTES
 from acc_ace.models.reply_bounds import answered_by, use_of
 from config import AgentSettings, Settings
 from schemas.generation import GeneratorOutput
@@ -114,7 +112,7 @@ async def test_endpoint_without_schemas_gets_a_json_object_and_is_remembered() -
 async def test_refused_schema_is_tried_again_after_a_while(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(client, "WITHOUT_SCHEMA_S", 0.0)
+    monkeypatch.setattr("acc_ace.ext.openai_compatible.client.WITHOUT_SCHEMA_S", 0.0)
     with fake_openai(knows_schemas=False) as endpoint:
         model = llm(endpoint)
         for _ in range(3):
@@ -366,7 +364,7 @@ async def test_reply_that_is_no_completion_is_an_output_error(
 
 
 async def test_endless_reply_is_cut_off(endpoint: FakeOpenAI) -> None:
-    endpoint.script("generator", HttpReply(body="x" * (MAX_REPLY_BYTES + 1)))
+    endpoint.script("generator", HttpReply(body="x" * (32 * 2**20 + 1)))
     with pytest.raises(ModelOutputError, match="more than"):
         await ask(llm(endpoint))
 

