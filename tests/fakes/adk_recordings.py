@@ -54,8 +54,11 @@ class HostedRunner:
                 app_name=self.runner.app_name, user_id="test_user"
             )
             self._session = asyncio.run(opened)
-        where = {"user_id": "test_user", "session_id": self._session.id}
-        return list(self.runner.run(**where, new_message=new_message))
+        return list(
+            self.runner.run(
+                user_id="test_user", session_id=self._session.id, new_message=new_message
+            )
+        )
 
 
 def recordings(folder: Path | None) -> list[Any]:

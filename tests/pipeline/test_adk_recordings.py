@@ -47,8 +47,12 @@ def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Host]:
         return app.model_copy(update={"plugins": [*app.plugins, plugin]}), sessions
 
     yield hosted
-    asyncio.run(sessions.close())
-    asyncio.run(container.close())
+
+    async def close() -> None:
+        await sessions.close()
+        await container.close()
+
+    asyncio.run(close())
 
 
 @pytest.mark.parametrize(("agent_dir", "recording"), OURS)
