@@ -54,10 +54,11 @@ class HostedRunner:
                 app_name=self.runner.app_name, user_id="test_user"
             )
             self._session = asyncio.run(opened)
-        events = self.runner.run(
-            user_id="test_user", session_id=self._session.id, new_message=new_message
+        return list(
+            self.runner.run(
+                user_id="test_user", session_id=self._session.id, new_message=new_message
+            )
         )
-        return list(events)
 
 
 def recordings(folder: Path | None) -> list[Any]:

@@ -63,7 +63,7 @@ function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds
             <span class="num muted">${part !== answer && share(part.tokens)}</span>
             <span class="num muted">${usd(part.usd)}</span>
           </summary>
-          <pre>${part.text || "–"}</pre>
+          <pre tabindex="0">${part.text || "–"}</pre>
           ${part.cut > 0 && html`<p class="muted small">
             ${t("{cut} more characters are not kept.", { cut: number(part.cut) })}</p>`}
         </details>
