@@ -300,6 +300,11 @@ class Settings(NamedSettings):
         description="Keep what each model was asked and answered in the newest 50 turns of a "
         "session, redacted, for its owner to see.",
     )
+    mask_secrets: bool = Field(
+        default=True,
+        description="Mask recognised secrets (keys, tokens, passwords) in what is stored of "
+        "messages, answers and tool results; the turn in which one is said still sees it.",
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="Minimum log level."
     )

@@ -14,6 +14,7 @@ from acc_ace.core.schemas.base import Authority, SessionKey, Value
 from acc_ace.core.schemas.interaction import Attachment, TurnInput
 from acc_ace.core.schemas.report import CONFIRMATION
 from acc_ace.core.text.prompt import write_input
+from acc_ace.core.text.redaction import stands_for
 from acc_ace.errors import InputError
 
 
@@ -126,7 +127,8 @@ def quote_attachments(
     for at, content in enumerate(contents):
         if content.role not in {None, "user"}:
             continue
-        is_input = content_text(content, name_attachments=True).text == turn_input.text
+        said = content_text(content, name_attachments=True).text
+        is_input = stands_for(turn_input.text, said)
         parts = _quoted_parts(content.parts or [], short, has_text_attachments=is_input)
         if is_input and brief.text != turn_input.text:
             first = next(at for at, part in enumerate(content.parts or []) if part.text)
@@ -147,7 +149,8 @@ def _quoted_parts(
         given = None if is_own else _readable_attachment(part, number + 1)
         number += given is not None
         if given is not None:
-            given = given.model_copy(update={"text": short.get(given.text, given.text)})
+            whole = next((text for text in short if stands_for(text, given.text)), given.text)
+            given = given.model_copy(update={"text": short.get(whole, whole)})
         shown.append(part if given is None else _quoted(given))
     return shown
 

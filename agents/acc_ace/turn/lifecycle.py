@@ -30,6 +30,7 @@ from acc_ace.memory.tail import read_place, since_reading
 from acc_ace.memory.turn_artifacts import MOST_PIECES, id_after, rest_id, turn_artifacts
 from acc_ace.model_settings import Role
 from acc_ace.telemetry import count_turn
+from acc_ace.turn.masking import masked_input, masked_turn
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.reading import Asked
 from acc_ace.turn.rule_service import ruled
@@ -69,6 +70,7 @@ class TurnLifecycle:
         """
         if not name or turn_input is None:
             return None
+        turn_input = self._input(turn_input)
         earlier = await self._container.evidence.of_request(key, name)
         # A turn resumed after a pause has the awaited result as its input.
         is_same = earlier is None or earlier.input.authority is not turn_input.authority
@@ -78,6 +80,12 @@ class TurnLifecycle:
                 f"'{key.session}'; give each turn a new key"
             )
         return earlier
+
+    def _input(self, turn_input: TurnInput) -> TurnInput:
+        return masked_input(turn_input) if self._container.settings.mask_secrets else turn_input
+
+    def _evidence(self, turn: Interaction) -> Interaction:
+        return masked_turn(turn) if self._container.settings.mask_secrets else turn
 
     async def open(
         self,
@@ -93,6 +101,7 @@ class TurnLifecycle:
         A new session starts from the state that `begin` makes of the user's notes, if given; `edit`
         changes what the turn starts from. Raises StoreError.
         """
+        turn_input = self._input(turn_input)
         container, key, observer = self._container, record.key, record.observer
         observer.budget = TimeBudget(container.settings.limits.turn_model_s)
         # What is to go is in no store any more when they are read.
@@ -203,7 +212,7 @@ class TurnLifecycle:
     async def _store_input(self, record: TurnRecord) -> None:
         """Store x_t for search, since requests show its ends only. Raises StoreError."""
         limit, now = self._container.settings.limits.tool_result_tokens, self._container.clock.now()
-        said = interaction_of(record, Outcome.FAILED, at=now, prompt_hashes={})
+        said = self._evidence(interaction_of(record, Outcome.FAILED, at=now, prompt_hashes={}))
         artifacts = turn_artifacts(record.key, said, max_tokens=limit)
         await self._container.artifacts.add(artifacts)
         last = id_after(rest_id("", MOST_PIECES))
@@ -331,7 +340,7 @@ class TurnLifecycle:
 
     def _failed(self, record: TurnRecord) -> Write:
         now = self._container.clock.now()
-        failed = interaction_of(record, Outcome.FAILED, at=now, prompt_hashes={})
+        failed = self._evidence(interaction_of(record, Outcome.FAILED, at=now, prompt_hashes={}))
         return self._container.evidence.record_write(record.key, failed)
 
     def forget(self, record: TurnRecord) -> None:
@@ -372,7 +381,9 @@ class TurnLifecycle:
 
     def _interaction(self, record: TurnRecord, prompt_hashes: Mapping[str, str]) -> Interaction:
         now = self._container.clock.now()
-        turn = interaction_of(record, _answered(record), at=now, prompt_hashes=prompt_hashes)
+        turn = self._evidence(
+            interaction_of(record, _answered(record), at=now, prompt_hashes=prompt_hashes)
+        )
         return (
             turn if record.decision is None else beside_replay(record.start, record.observer, turn)
         )

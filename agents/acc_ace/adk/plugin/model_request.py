@@ -28,6 +28,7 @@ from acc_ace.adk.user_content import content_text, quote_attachments
 from acc_ace.core.schemas.interaction import TurnInput
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.prompt import Prompt
+from acc_ace.core.text.redaction import stands_for
 from acc_ace.errors import MemoryBypassedError
 from acc_ace.turn.structured_call import input_value
 from acc_ace.turn.turn_record import TurnRecord
@@ -95,7 +96,8 @@ def _ends_with(request: LlmRequest, turn_input: TurnInput) -> bool:
         parts = [part for content in request.contents for part in content.parts or []]
         return any(part.function_response is not None for part in parts)
     utterances = (_said(content) for content in reversed(request.contents))
-    return turn_input.text in next((texts for texts in utterances if texts), ())
+    last = next((texts for texts in utterances if texts), ())
+    return any(stands_for(turn_input.text, text) for text in last)
 
 
 def _said(content: types.Content) -> Sequence[str]:

@@ -41,6 +41,7 @@ def open_session_service(
         owns_database=own is not None,
         projection=_projection(container),
         has_tokens=bool(container.settings.auth_tokens),
+        masks_secrets=container.settings.mask_secrets,
     )
 
 

@@ -77,6 +77,7 @@ from acc_ace.adk.sessions.stored_state import (
 )
 from acc_ace.core.schemas.base import OWN_APP, SessionKey, Tenant
 from acc_ace.core.schemas.state import PERSISTED, PLAYBOOK
+from acc_ace.core.text.redaction import mask_secrets
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Database
 
@@ -103,13 +104,14 @@ class SqlSessionService(StoredSessions):
         owns_database: bool = False,
         projection: Projection | None = None,
         has_tokens: bool = False,
+        masks_secrets: bool = False,
     ) -> None:
         """Give a turn of a bounded app `recent_events` events; delete a session by `on_delete`.
 
         The last answer and invocations that wait for a person come on top, whole. All events are
         kept without `retention`. A database that it owns is closed with it. A session that is
         loaded shows our own keys by the `projection`. With tokens, clients write no state of all
-        users. Does no I/O.
+        users. With `masks_secrets`, none stands in a stored text of a bounded app. Does no I/O.
         """
         self.database = database
         self._recent_events = recent_events
@@ -119,6 +121,7 @@ class SqlSessionService(StoredSessions):
         self._owns_database = owns_database
         self._projection, self._has_tokens = projection, has_tokens
         self._projected = PERSISTED if projection else {PLAYBOOK}
+        self._masks_secrets = masks_secrets
         self._turns: OrderedDict[tuple[SessionKey, str], TurnBuffer] = OrderedDict()
 
     def bound(self, app: str) -> None:
@@ -323,6 +326,8 @@ class SqlSessionService(StoredSessions):
 
     async def _store(self, key: SessionKey, event: Event, *, loaded_at: float) -> None:
         """Store an event, unless its turn holds it back."""
+        if self._masks_secrets and key.app in self._bounded:
+            event = _masked(event)
         buffer = self._turns.get((key, event.invocation_id))
         if buffer is not None:
             if not buffer.keeps_back(event):
@@ -344,6 +349,18 @@ def _bodies(rows: Rows, session: int, config: GetSessionConfig) -> list[str]:
     if limit is None and since is None:
         return [row.body for row in read_all(rows, session)]
     return [] if limit == 0 else read_newest(rows, session, limit=limit, since=since)
+
+
+def _masked(event: Event) -> Event:
+    """The event with the secrets of its texts masked; calls stay whole, for they may be run."""
+    if event.content is None:
+        return event
+    parts = [
+        part.model_copy(update={"text": mask_secrets(part.text)}) if part.text else part
+        for part in event.content.parts or []
+    ]
+    content = event.content.model_copy(update={"parts": parts})
+    return event.model_copy(update={"content": content})
 
 
 def _is_rewinding() -> bool:

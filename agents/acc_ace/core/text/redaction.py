@@ -139,11 +139,14 @@ _PATTERNS: tuple[_Pattern, ...] = (
 
 def find_sensitive(text: str) -> tuple[Finding, ...]:
     """Secrets and personal data in a text, by position, without overlaps."""
-    scanned = text[:SCANNED_CHARACTERS]
+    return _findings(text[:SCANNED_CHARACTERS], _PATTERNS)
+
+
+def _findings(scanned: str, patterns: Iterable[_Pattern]) -> tuple[Finding, ...]:
     folded = scanned.casefold()
     findings = [
         Finding(pattern.kind, pattern.label, match.start(), match.end())
-        for pattern in _PATTERNS
+        for pattern in patterns
         if any(needle in folded for needle in pattern.needles)
         for match in pattern.regex.finditer(scanned)
         if pattern.label != "card number" or _luhn(match[0])
@@ -153,12 +156,31 @@ def find_sensitive(text: str) -> tuple[Finding, ...]:
 
 def redact(text: str) -> str:
     """The text with every finding replaced by '[redacted: label]'."""
+    scanned = text[:SCANNED_CHARACTERS]
+    return _replaced(scanned, _findings(scanned, _PATTERNS), "[redacted: ")
+
+
+_SECRETS: Final = tuple(each for each in _PATTERNS if each.kind is FindingKind.SECRET)
+_MASK: Final = "[secret masked: "
+
+
+def mask_secrets(text: str) -> str:
+    """The whole text with every secret replaced by '[secret masked: label]'."""
+    return _replaced(text, _findings(text, _SECRETS), _MASK)
+
+
+def stands_for(stored: str, said: str) -> bool:
+    """Whether a text was stored of what was said: the same, but for masks."""
+    return stored == said or (_MASK in stored and stored == mask_secrets(said))
+
+
+def _replaced(text: str, findings: Iterable[Finding], begin: str) -> str:
     parts: list[str] = []
     at = 0
-    for finding in find_sensitive(text):
-        parts += [text[at : finding.start], f"[redacted: {finding.label}]"]
+    for finding in findings:
+        parts += [text[at : finding.start], f"{begin}{finding.label}]"]
         at = finding.end
-    return "".join([*parts, text[at:SCANNED_CHARACTERS]])
+    return "".join([*parts, text[at:]])
 
 
 def _without_overlaps(findings: list[Finding]) -> tuple[Finding, ...]:
