@@ -17,6 +17,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx
 
+from tests.e2e.browser import Browser
 from tests.e2e.processes import BIN, Server, environment
 
 WAIT_S: Final = 90.0
@@ -220,6 +221,18 @@ def gemini_at(url: str, **settings: str) -> dict[str, str]:
         "ACC_ACE_SERVE_WEB_INTERFACE": "false",
         **settings,
     }
+
+
+def loaded_by(browser: Browser) -> set[str]:
+    """The addresses that the page asked over the network, without what its policy blocked."""
+    blocked = {
+        each["requestId"]
+        for each in browser.recorded("Network.loadingFailed")
+        if each.get("blockedReason")
+    }
+    sent = browser.recorded("Network.requestWillBeSent")
+    asked = {each["request"]["url"] for each in sent if each["requestId"] not in blocked}
+    return {each for each in asked if each.startswith("http")}
 
 
 def timeline(http: httpx.Client, user: str) -> httpx.Response:
