@@ -427,6 +427,7 @@ def test_an_export_is_the_owners_alone(place: Path, server: Server) -> None:
 # --- Part 5: export, restore, upgrade, damage ---
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("schema", [103, 105])
 def test_an_old_database_is_opened_whole_with_a_backup_beside(tmp_path: Path, schema: int) -> None:
     """Part 5: migrations that keep data from 103 on, with a backup file beside SQLite."""
@@ -540,6 +541,7 @@ def test_a_forged_file_is_written_nowhere_else(place: Path, server: Server, tmp_
     assert not Path("/leaked.txt").exists()
 
 
+@pytest.mark.soak
 def test_a_restore_while_the_server_runs_is_seen_by_it(export: Path, tmp_path: Path) -> None:
     """A restore beside a running server: its users go on, and the new ones are there."""
     with our_server(tmp_path, ACC_ACE_SERVE_WEB_INTERFACE="false") as running:
@@ -613,6 +615,7 @@ def test_an_emptied_database_is_said(tmp_path: Path) -> None:
     assert command(data, "chat", "--user", "aiko", stdin="hello\n").returncode == 0
 
 
+@pytest.mark.soak
 def test_a_server_does_not_start_anew_where_its_database_was(tmp_path: Path) -> None:
     """Part 10: a vanished `memory.db` beside other data: turns fail, nothing is made."""
     with our_server(tmp_path) as running:
@@ -631,6 +634,7 @@ def test_a_server_does_not_start_anew_where_its_database_was(tmp_path: Path) -> 
     assert not (tmp_path / "data" / "memory.db").exists()
 
 
+@pytest.mark.soak
 def test_a_turn_waits_for_the_lock_of_another_program(server: Server, place: Path) -> None:
     """Part 10: a lock is waited for, not reported."""
     told(server, "hello", user="patient")
@@ -641,13 +645,14 @@ def test_a_turn_waits_for_the_lock_of_another_program(server: Server, place: Pat
     assert report["ccs"]["constraints"] == [RULE]
 
 
+@pytest.mark.soak
 def test_no_batch_of_deltas_is_refused_while_the_database_is_busy(
     server: Server, place: Path
 ) -> None:
     """Part 10: batches of deltas retry a busy database (one of 400 was refused)."""
     told(server, "hello", user="batch")
 
-    def add(number: int) -> int:
+    def add(number: int) -> str:
         lesson = {
             "type": "ADD",
             "section": "ops",
@@ -656,11 +661,12 @@ def test_no_batch_of_deltas_is_refused_while_the_database_is_busy(
         query = {"user": "batch", "scope": "user"}
         path = f"{server.url}/v1/playbook/apply"
         body = {"operations": [lesson]}
-        return httpx.post(path, params=query, json=body, timeout=WAIT_S).status_code
+        sent = httpx.post(path, params=query, json=body, timeout=WAIT_S)
+        return "" if sent.status_code == 200 else sent.text
 
     with locked(place / "data" / "memory.db", 7), ThreadPoolExecutor(12) as pool:
-        statuses = list(pool.map(add, range(40)))
-    assert set(statuses) == {200}
+        refusals = [each for each in pool.map(add, range(40)) if each]
+    assert refusals == []
     query = {"user": "batch", "scope": "user"}
     shown = httpx.get(f"{server.url}/v1/playbook", params=query, timeout=WAIT_S).text
     assert all(f"host-{number}." in shown for number in range(40))
@@ -669,6 +675,7 @@ def test_no_batch_of_deltas_is_refused_while_the_database_is_busy(
 # --- Part 9: bounded transport ---
 
 
+@pytest.mark.soak
 def test_an_endless_reply_of_gemini_is_cut(tmp_path: Path) -> None:
     """Part 9: a byte cap for Gemini (an endless reply took 907 MB)."""
     text = {"candidates": [{"content": {"role": "model", "parts": [{"text": "果" * 20_000}]}}]}
@@ -684,6 +691,7 @@ def test_an_endless_reply_of_gemini_is_cut(tmp_path: Path) -> None:
             assert peak_mb(running) - before < 250
 
 
+@pytest.mark.soak
 def test_a_stalled_compressor_has_a_third_of_the_turn(tmp_path: Path) -> None:
     """Part 9: an optional stage gets a third of the turn's time at most, and it is not silent."""
     seconds = {f"ACC_ACE_{role}__TIMEOUT_S": "18" for role in turn_roles()}
@@ -714,6 +722,7 @@ def turn_roles() -> list[str]:
     return ["QUALIFIER", "COMPRESSOR", "GENERATOR", "REFLECTOR", "CURATOR", "GUARD_MODEL"]
 
 
+@pytest.mark.soak
 def test_one_429_does_not_close_a_model_for_an_hour(tmp_path: Path) -> None:
     """Part 9: a 429 with `Retry-After: 3600` probes before it closes a model for the process."""
     with fake_gemini() as gemini:
@@ -722,7 +731,7 @@ def test_one_429_does_not_close_a_model_for_an_hour(tmp_path: Path) -> None:
         settings = {**KEY_FREE, "ACC_ACE_LIMITS__BREAKER_PAUSE_S": "1"}
         with our_server(tmp_path, **gemini_at(gemini.base_url, **settings)) as running:
             statuses = [say(running, "hello").status_code]
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 100
             while statuses[-1] != 200 and time.monotonic() < deadline:
                 time.sleep(2)
                 statuses.append(say(running, "hello").status_code)
@@ -817,6 +826,7 @@ def test_a_guard_mode_that_is_none_is_refused() -> None:
         BoundedMemoryPlugin(guard="nope")  # type: ignore[arg-type]
 
 
+@pytest.mark.soak
 def test_the_commands_of_the_backup_page_work_as_written(tmp_path: Path, server: Server) -> None:
     """Done when: each command of docs/deploy.md runs as written."""
     told(server, "hello", user="page")

@@ -568,6 +568,7 @@ def test_odd_names_come_back_and_stay_inside(export: Path, tmp_path: Path) -> No
     assert {user for _app, user in pairs_of(one.stdout)} == {"-rf"}
 
 
+@pytest.mark.soak
 def test_one_user_who_exists_stops_the_whole_restore(export: Path, tmp_path: Path) -> None:
     """Bad input: a restore into a user that exists: all or none."""
     data = tmp_path / "data"
@@ -668,6 +669,7 @@ def test_a_byte_flipped_anywhere_is_no_traceback(tmp_path: Path, seed: int) -> N
         assert ended.stdout.count('"kind": "turn"') == 4
 
 
+@pytest.mark.soak
 def test_a_server_over_a_damaged_database_says_so(tmp_path: Path) -> None:
     """Part 5: the same by HTTP, or at the start: a clear error, no traceback."""
     data = old_database(tmp_path, 105)
@@ -701,6 +703,7 @@ def test_a_vanished_database_is_missed_by_the_command_line(tmp_path: Path) -> No
     assert RULE in command(data, "memory", "export", "--user", "aiko").stdout
 
 
+@pytest.mark.soak
 def test_a_database_emptied_under_a_running_server_is_said(tmp_path: Path) -> None:
     """Part 10: an emptied `memory.db` is said after a restart, by HTTP too."""
     with our_server(tmp_path, ACC_ACE_SERVE_WEB_INTERFACE="false") as running:
@@ -732,26 +735,29 @@ def test_a_lock_longer_than_a_turn_is_an_error_in_time(tmp_path: Path) -> None:
     assert report["ccs"]["constraints"] == []
 
 
+@pytest.mark.soak
 def test_two_servers_add_lessons_beside_each_other(tmp_path: Path) -> None:
     """Part 10: batches of deltas retry a busy database, of another process too."""
 
-    def add(server: Server, number: int) -> int:
+    def add(server: Server, number: int) -> str:
         content = f"Check disk {number} of host-{number}."
         body = {"operations": [{"type": "ADD", "section": "ops", "content": content}]}
         query = {"user": f"u{number}", "scope": "user"}
         url = f"{server.url}/v1/playbook/apply"
-        return httpx.post(url, params=query, json=body, timeout=WAIT_S).status_code
+        sent = httpx.post(url, params=query, json=body, timeout=WAIT_S)
+        return "" if sent.status_code == 200 else sent.text
 
     plain = {"ACC_ACE_SERVE_WEB_INTERFACE": "false"}
     with our_server(tmp_path, **plain) as one, our_server(tmp_path, **plain) as two:  # noqa: SIM117
         with ThreadPoolExecutor(24) as pool:
-            statuses = list(pool.map(lambda n: add((one, two)[n % 2], n), range(200)))
-    assert statuses == [200] * 200
+            answers = list(pool.map(lambda n: add((one, two)[n % 2], n), range(200)))
+    assert [each for each in answers if each] == []
 
 
 # --- Part 9: bounded transport ---
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("way", ["one line", "one body", "thoughts"])
 def test_an_endless_reply_of_any_kind_is_cut(tmp_path: Path, way: str) -> None:
     """Part 9: a byte cap for Gemini as for the others; the Generator streams, a helper does not."""
@@ -777,6 +783,7 @@ def test_an_endless_reply_of_any_kind_is_cut(tmp_path: Path, way: str) -> None:
             assert peak_mb(running) - before < 250
 
 
+@pytest.mark.soak
 def test_a_stalled_qualifier_does_not_take_the_turn(tmp_path: Path) -> None:
     """Part 9: an optional stage gets a third of the turn's time at most, and says so."""
     roles = ("QUALIFIER", "COMPRESSOR", "GENERATOR", "REFLECTOR", "CURATOR", "GUARD_MODEL")
@@ -796,6 +803,7 @@ def test_a_stalled_qualifier_does_not_take_the_turn(tmp_path: Path) -> None:
     assert not asked or "qualifier" in json.dumps(report["warnings"])
 
 
+@pytest.mark.soak
 def test_a_model_that_stays_busy_is_not_asked_on_and_on(tmp_path: Path) -> None:
     """Part 9: it probes before it closes: few requests, a named time, a turn that is not slow."""
     with fake_openai() as fake:
@@ -811,6 +819,7 @@ def test_a_model_that_stays_busy_is_not_asked_on_and_on(tmp_path: Path) -> None:
     assert asked < 12 * 4
 
 
+@pytest.mark.soak
 def test_a_model_that_is_free_again_answers(tmp_path: Path) -> None:
     """Part 9: a 429 with Retry-After: 3600, then success, of an OpenAI-compatible endpoint."""
     with fake_openai() as fake:
@@ -820,7 +829,7 @@ def test_a_model_that_is_free_again_answers(tmp_path: Path) -> None:
         settings |= {"ACC_ACE_OPENAI_BASE_URL": fake.base_url}
         settings |= {"ACC_ACE_LIMITS__BREAKER_PAUSE_S": "1"}
         with our_server(tmp_path, **settings) as running:
-            last, deadline = say(running, "hello"), time.monotonic() + 60
+            last, deadline = say(running, "hello"), time.monotonic() + 100
             while last.status_code != 200 and time.monotonic() < deadline:
                 time.sleep(2)
                 last = say(running, "hello", user="other")
@@ -853,6 +862,7 @@ def test_measures_are_off_unless_asked_for(server: Server, guarded: Server) -> N
     }
 
 
+@pytest.mark.soak
 def test_with_tokens_nobody_is_an_operator_by_default(tmp_path: Path) -> None:
     """.env.example: operators empty = no one with tokens; odd paths make no series of their own."""
     settings = {"ACC_ACE_PROMETHEUS": "true"}
