@@ -811,7 +811,8 @@ def test_each_line_of_the_log_is_a_json_object(tmp_path: Path) -> None:
     """Part 6: JSON logs and an access log by a setting; names make no lines of their own."""
     settings = {"ACC_ACE_LOG_FORMAT": "json", "ACC_ACE_ACCESS_LOG": "true"}
     with our_server(tmp_path, **settings) as running:
-        told(running, "hello", user='eve\n{"level": "ERROR"}')
+        say(running, "hello", user='eve\n{"level": "ERROR"}')
+        told(running, "hello", user='eve {"level": "ERROR"}')
         httpx.get(f"{running.url}/nowhere%0AERROR%20forged", timeout=WAIT_S)
         lines = [line for line in running.output().splitlines() if line.lstrip().startswith("{")]
         parsed = [json.loads(line) for line in lines]

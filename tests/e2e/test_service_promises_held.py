@@ -56,7 +56,7 @@ pytestmark = needs("embedded")
 
 ANSWER = json.dumps({"reasoning": [], "bullet_ids": [], "final_answer": "at last"})
 DATABASES = ROOT / "tests" / "data" / "databases"
-NAMES = ("../../etc", "a/b c%2F", "皆川 😀", "-rf", "x' OR '1'='1")
+NAMES = ("..", "a b%2F&?#", "皆川 😀", "-rf", "x' OR '1'='1")
 RULE = "本番DBは営業時間内に再起動しないでください。"
 TOKEN = "bob-7e6d5c4b3a29180716f5"
 
@@ -622,7 +622,7 @@ def test_what_is_no_export_is_refused(server: Server, tmp_path: Path, kind: str)
     refused(command(tmp_path / "data", "memory", "restore", str(path)))
 
 
-@pytest.mark.parametrize("user", ["", "..", "x" * 100_000, None, 7])
+@pytest.mark.parametrize("user", ["", "../x", "x\ny", None, 7])
 def test_a_forged_user_is_refused_or_kept_in_its_place(
     export: Path, tmp_path: Path, user: object
 ) -> None:
