@@ -623,9 +623,7 @@ def test_what_is_no_export_is_refused(server: Server, tmp_path: Path, kind: str)
 
 
 @pytest.mark.parametrize("user", ["", "../x", "x\ny", None, 7])
-def test_a_forged_user_is_refused(
-    export: Path, tmp_path: Path, user: object
-) -> None:
+def test_a_forged_user_is_refused(export: Path, tmp_path: Path, user: object) -> None:
     """A forged export whose sum is right, of a user whose name is none."""
     lines = []
     for line in export.read_text(encoding="utf-8").splitlines():
