@@ -54,6 +54,7 @@ def test_without_a_folder_our_apps_alone_are_served(built: App, tmp_path: Path) 
     assert agents_dir(settings).parent == tmp_path
 
 
+@pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL. _load_from_yaml_config:UserWarning")
 def test_a_folder_serves_its_apps_beside_the_one_that_is_built(built: App, tmp_path: Path) -> None:
     for name in ("acc_ace", "desk"):
         (tmp_path / name).mkdir()
