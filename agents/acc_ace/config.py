@@ -288,8 +288,7 @@ class Settings(NamedSettings):
         "'auto': two small requests, once a process, show what the model can.",
     )
     keep_requests: bool = Field(
-        default=True,
-        description="Keep requests and replies of a session's newest 50 turns, redacted.",
+        default=True, description="Keep what models were asked in the newest 50 turns, redacted."
     )
     mask_secrets: bool = Field(
         default=True, description="Store recognised keys, tokens and passwords masked."
