@@ -296,14 +296,10 @@ class Settings(NamedSettings):
         "'auto': two small requests, once a process, show what the model can.",
     )
     keep_requests: bool = Field(
-        default=True,
-        description="Keep what each model was asked and answered in the newest 50 turns of a "
-        "session, redacted, for its owner to see.",
+        default=True, description="Keep what models were asked in the newest 50 turns, redacted."
     )
     mask_secrets: bool = Field(
-        default=True,
-        description="Mask recognised secrets (keys, tokens, passwords) in what is stored of "
-        "messages, answers and tool results; the turn in which one is said still sees it.",
+        default=True, description="Store recognised keys, tokens and passwords masked."
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(
         default="WARNING", description="Minimum log level."

@@ -8,7 +8,7 @@ import pytest
 from google.adk.apps import App
 
 from acc_ace import build_container
-from acc_ace.errors import ConfigError
+from acc_ace.errors import ConfigError, UnknownAppError
 from acc_ace.pipeline import build_app
 from acc_ace.server.adk_services import agent_loader, agents_dir, apps_beside
 from config import ROLES, Settings
@@ -54,6 +54,7 @@ def test_without_a_folder_our_apps_alone_are_served(built: App, tmp_path: Path) 
     assert agents_dir(settings).parent == tmp_path
 
 
+@pytest.mark.filterwarnings("ignore:.*EXPERIMENTAL. _load_from_yaml_config:UserWarning")
 def test_a_folder_serves_its_apps_beside_the_one_that_is_built(built: App, tmp_path: Path) -> None:
     for name in ("acc_ace", "desk"):
         (tmp_path / name).mkdir()
@@ -61,6 +62,10 @@ def test_a_folder_serves_its_apps_beside_the_one_that_is_built(built: App, tmp_p
     loader = agent_loader(Settings(agent_dir=tmp_path), built)
     assert loader.list_agents() == ["acc_ace", "desk"]
     assert loader.load_agent("acc_ace") is built
+    for without_agent in ("desk", "nobody"):
+        with pytest.raises(UnknownAppError, match="list-apps") as refused:
+            loader.load_agent(without_agent)
+        assert str(tmp_path) not in str(refused.value)
 
 
 def test_a_clone_serves_its_own_folder(built: App) -> None:

@@ -127,8 +127,8 @@ def quote_attachments(
     for at, content in enumerate(contents):
         if content.role not in {None, "user"}:
             continue
-        said = content_text(content, name_attachments=True).text
-        is_input = stands_for(turn_input.text, said)
+        text = content_text(content, name_attachments=True).text
+        is_input = stands_for(turn_input.text, text)
         parts = _quoted_parts(content.parts or [], short, has_text_attachments=is_input)
         if is_input and brief.text != turn_input.text:
             first = next(at for at, part in enumerate(content.parts or []) if part.text)

@@ -96,11 +96,11 @@ class ServedAgents(AgentLoader):
         try:
             return super().load_agent(agent_name)
         except ValueError as error:
-            if not str(error).startswith("Agent not found"):
+            # What follows in ADK's own words names folders.
+            reason = str(error).partition(". ")[0]
+            if not reason.startswith(("Agent not found", "No root_agent found")):
                 raise
-            # ADK's own words name the folder.
-            there = "GET /list-apps names those that are there"
-            raise UnknownAppError(f"Agent not found: {agent_name!r}; {there}") from None
+            raise UnknownAppError(f"{reason}; GET /list-apps names the apps") from None
 
 
 class ReloadedAgents(AgentLoader):

@@ -130,7 +130,7 @@ def describe_problems(app: FastAPI) -> None:
             for path, operations in document["paths"].items():
                 for method, operation in operations.items():
                     possible = documented(*_possible(path, method, operation))
-                    added = {str(status): said for status, said in possible.items()}
+                    added = {str(status): each for status, each in possible.items()}
                     operation["responses"] = added | operation["responses"]
                     _replace_validation_error(operation)
             app.openapi_schema = document

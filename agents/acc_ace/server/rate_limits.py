@@ -119,8 +119,8 @@ def _counts(scope: Scope) -> bool:
 def _is_stream(scope: Scope) -> bool:
     """Whether the answer stays open: one that is asked for as events."""
     query: bytes = scope.get("query_string", b"")
-    asked = _SSE in (header(scope, b"accept") or "") or b"stream=" in query
-    return scope["path"] in _STREAMS or asked
+    is_wanted = _SSE in (header(scope, b"accept") or "") or b"stream=" in query
+    return scope["path"] in _STREAMS or is_wanted
 
 
 def _user_of(scope: Scope) -> str:

@@ -30,7 +30,6 @@ from acc_ace.memory.tail import read_place, since_reading
 from acc_ace.memory.turn_artifacts import MOST_PIECES, id_after, rest_id, turn_artifacts
 from acc_ace.model_settings import Role
 from acc_ace.telemetry import count_turn
-from acc_ace.turn.masking import masked_input, masked_turn
 from acc_ace.turn.ports import EventBuffer
 from acc_ace.turn.reading import Asked
 from acc_ace.turn.rule_service import ruled
@@ -38,7 +37,13 @@ from acc_ace.turn.spending import beside_replay
 from acc_ace.turn.steps import recall
 from acc_ace.turn.structured_call import Completion
 from acc_ace.turn.transcript import newest_exchanges
-from acc_ace.turn.turn_commit import commit_turn, interaction_of, lost_calls
+from acc_ace.turn.turn_commit import (
+    commit_turn,
+    interaction_of,
+    lost_calls,
+    masked_input,
+    masked_turn,
+)
 from acc_ace.turn.turn_record import TurnRecord, TurnStart
 from acc_ace.turn.turn_trace import turn_trace
 from acc_ace.unit_of_work import Write

@@ -20,6 +20,7 @@ from acc_ace.core.schemas.interaction import (
     ToolStart,
     TurnInput,
 )
+from acc_ace.core.text.redaction import mask_secrets
 from acc_ace.memory.long_input import is_long
 from acc_ace.memory.turn_artifacts import turn_artifact_id, turn_artifacts
 from acc_ace.unit_of_work import Write
@@ -61,6 +62,31 @@ def interaction_of(
         "idempotency_key": start.idempotency_key,
     }
     return interaction.model_copy(update=update)
+
+
+def masked_input(x_t: TurnInput) -> TurnInput:
+    """x_t as it is stored: secrets are masked; the model of its own turn has seen them."""
+    attachments = tuple(
+        each.model_copy(update={"text": mask_secrets(each.text)}) for each in x_t.attachments
+    )
+    return x_t.model_copy(update={"text": mask_secrets(x_t.text), "attachments": attachments})
+
+
+def masked_turn(turn: Interaction) -> Interaction:
+    """The evidence of a turn with its answer and the results of its tools masked."""
+    decision = turn.decision and turn.decision.model_copy(
+        update={"final_answer": mask_secrets(turn.decision.final_answer)}
+    )
+    results = [
+        each.model_copy(
+            update={
+                "result": mask_secrets(each.result),
+                "whole": each.whole and mask_secrets(each.whole),
+            }
+        )
+        for each in turn.tool_results
+    ]
+    return turn.model_copy(update={"decision": decision, "tool_results": results})
 
 
 def user_rules_write(container: Container, key: SessionKey, diff: CcsDiff) -> Write | None:

@@ -169,9 +169,9 @@ def mask_secrets(text: str) -> str:
     return _replaced(text, _findings(text, _SECRETS), _MASK)
 
 
-def stands_for(stored: str, said: str) -> bool:
-    """Whether a text was stored of what was said: the same, but for masks."""
-    return stored == said or (_MASK in stored and stored == mask_secrets(said))
+def stands_for(text: str, whole: str) -> bool:
+    """Whether a stored text is of a whole one: the same, but for masks."""
+    return text == whole or (_MASK in text and text == mask_secrets(whole))
 
 
 def _replaced(text: str, findings: Iterable[Finding], begin: str) -> str:
