@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import select
 import socket
 import sqlite3
 import subprocess
@@ -239,3 +240,32 @@ def timeline(http: httpx.Client, user: str) -> httpx.Response:
     """An open stream of news of a user's session; its status is there, its body is not read."""
     query = {"user": user, "session": "s"}
     return http.send(http.build_request("GET", "/sse/timeline", params=query), stream=True)
+
+
+def typed(command: list[str], env: dict[str, str], text: str, *, until: str) -> str:
+    """What a command shows on a terminal where a text is typed, until some words are there."""
+    terminal, theirs = os.openpty()
+    process = subprocess.Popen(  # noqa: S603 - our own command
+        command, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
+    )
+    os.close(theirs)
+    shown, deadline, sent = "", time.monotonic() + WAIT_S, False
+    try:
+        while until not in shown and time.monotonic() < deadline:
+            if not select.select([terminal], [], [], 3)[0]:
+                # It is silent: it waits for the words, unless they were sent.
+                if not sent:
+                    os.write(terminal, text.encode())
+                sent = True
+                continue
+            piece = os.read(terminal, 65_536).decode("utf-8", errors="replace")
+            if "\x1b[6n" in piece:
+                os.write(terminal, b"\x1b[1;1R")
+            shown += piece
+    except OSError as ended:
+        shown += f"[the terminal ended: {ended}]"
+    finally:
+        process.kill()
+        process.wait()
+        os.close(terminal)
+    return shown
