@@ -1,5 +1,6 @@
 """`acc-ace`: the commands and their options."""
 
+import os
 import sys
 from importlib.metadata import version
 from typing import Annotated
@@ -54,6 +55,7 @@ _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout."
 def main() -> None:
     """Run a command. Exit codes: 0 ok, 1 a model failed or doctor has findings, 2 bad input."""
     use_utf8()
+    os.umask(0o077)  # What it writes is its owner's alone; ADK reads the mask as it is imported.
     try:
         app()
     except AccAceError as error:

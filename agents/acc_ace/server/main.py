@@ -4,6 +4,7 @@
 no store.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ def __getattr__(name: str) -> object:
     """Make `app` on first use."""
     if name != "app":
         raise AttributeError(f"module 'acc_ace.server.main' has no attribute {name!r}")
+    _write_privately()
     globals()["app"] = made = _make_app()
     return made
 
@@ -30,6 +32,7 @@ def main(arguments: Sequence[str] = ()) -> int:
     try:
         if arguments:
             raise ConfigError(f"unknown {arguments[0]!r}: set ACC_ACE_HOST or ACC_ACE_PORT instead")
+        _write_privately()
         _serve()
     except AccAceError as error:
         sys.stderr.write(f"error ({error.code}): {error}\n")
@@ -37,6 +40,11 @@ def main(arguments: Sequence[str] = ()) -> int:
     except KeyboardInterrupt:
         return 130
     return 0
+
+
+def _write_privately() -> None:
+    """What this process writes is its owner's alone; ADK reads the mask as it is imported."""
+    os.umask(0o077)
 
 
 def _make_app() -> "FastAPI":
