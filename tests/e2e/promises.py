@@ -66,7 +66,9 @@ def say(
     )
 
 
-def told(server: Server, text: str, *, session: str = "s", user: str = "aiko") -> dict[str, Any]:
+def report_of(
+    server: Server, text: str, *, session: str = "s", user: str = "aiko"
+) -> dict[str, Any]:
     """The report of a turn that was answered."""
     response = say(server, text, session=session, user=user)
     assert response.status_code == 200, response.text
@@ -101,19 +103,19 @@ def raw(server: Server, request: str, *, wait_s: float = 10.0) -> str:
 @contextlib.contextmanager
 def locked(database: Path, seconds: float) -> Iterator[threading.Thread]:
     """Another program holds the write lock of a database for some time."""
-    held = threading.Event()
+    holds = threading.Event()
 
     def hold() -> None:
         with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as connection:
             connection.execute("PRAGMA busy_timeout = 20000")
             connection.execute("BEGIN IMMEDIATE")
-            held.set()
+            holds.set()
             time.sleep(seconds)
             connection.execute("ROLLBACK")
 
     thread = threading.Thread(target=hold, daemon=True)
     thread.start()
-    assert held.wait(30), "the lock was not to be had"
+    assert holds.wait(30), "the lock was not to be had"
     yield thread
     thread.join()
 
@@ -128,8 +130,8 @@ def sealed(lines: list[str]) -> str:
 
 def rows(text: str) -> list[str]:
     """The records of an export, in an order of their own, without its sum."""
-    kept = [line for line in text.splitlines() if json.loads(line)["kind"] != "sum"]
-    return sorted(kept)
+    remaining = [line for line in text.splitlines() if json.loads(line)["kind"] != "sum"]
+    return sorted(remaining)
 
 
 def pairs_of(text: str) -> set[tuple[str, str]]:
@@ -144,13 +146,13 @@ def listening(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[tupl
 
     Each request is noted as its path, a space, and its body as text.
     """
-    asked: list[str] = []
+    received: list[str] = []
 
     class Peer(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             size = int(self.headers.get("content-length") or 0)
             body = self.rfile.read(size).decode("utf-8", errors="replace")
-            asked.append(f"{self.path} {body}")
+            received.append(f"{self.path} {body}")
             with contextlib.suppress(OSError):
                 answer(self)
 
@@ -163,7 +165,7 @@ def listening(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[tupl
     server.daemon_threads = True
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        yield f"http://127.0.0.1:{server.server_port}", asked
+        yield f"http://127.0.0.1:{server.server_port}", received
     finally:
         server.shutdown()
         server.server_close()
@@ -199,8 +201,8 @@ def peak_mb(server: Server) -> float:
 
 def open_modes(folder: Path) -> list[str]:
     """Files and folders here that others than the owner may read, write or enter."""
-    found = [folder, *folder.rglob("*")]
-    return [f"{path} {oct(path.stat().st_mode)}" for path in found if path.stat().st_mode & 0o077]
+    matches = [folder, *folder.rglob("*")]
+    return [f"{path} {oct(path.stat().st_mode)}" for path in matches if path.stat().st_mode & 0o077]
 
 
 @contextlib.contextmanager
@@ -232,8 +234,8 @@ def loaded_by(browser: Browser) -> set[str]:
         if each.get("blockedReason")
     }
     sent = browser.recorded("Network.requestWillBeSent")
-    asked = {each["request"]["url"] for each in sent if each["requestId"] not in blocked}
-    return {each for each in asked if each.startswith("http")}
+    received = {each["request"]["url"] for each in sent if each["requestId"] not in blocked}
+    return {each for each in received if each.startswith("http")}
 
 
 def timeline(http: httpx.Client, user: str) -> httpx.Response:
@@ -249,9 +251,9 @@ def typed(command: list[str], env: dict[str, str], text: str, *, until: str) -> 
         command, env=env, stdin=theirs, stdout=theirs, stderr=theirs, start_new_session=True
     )
     os.close(theirs)
-    shown, deadline, sent = "", time.monotonic() + WAIT_S, False
+    output, deadline, sent = "", time.monotonic() + WAIT_S, False
     try:
-        while until not in shown and time.monotonic() < deadline:
+        while until not in output and time.monotonic() < deadline:
             if not select.select([terminal], [], [], 3)[0]:
                 # It is silent: it waits for the words, unless they were sent.
                 if not sent:
@@ -261,11 +263,11 @@ def typed(command: list[str], env: dict[str, str], text: str, *, until: str) -> 
             piece = os.read(terminal, 65_536).decode("utf-8", errors="replace")
             if "\x1b[6n" in piece:
                 os.write(terminal, b"\x1b[1;1R")
-            shown += piece
+            output += piece
     except OSError as ended:
-        shown += f"[the terminal ended: {ended}]"
+        output += f"[the terminal ended: {ended}]"
     finally:
         process.kill()
         process.wait()
         os.close(terminal)
-    return shown
+    return output

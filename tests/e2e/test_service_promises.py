@@ -40,11 +40,11 @@ from tests.e2e.promises import (
     peak_mb,
     raw,
     refused,
+    report_of,
     rows,
     say,
     sealed,
     timeline,
-    told,
     typed,
 )
 from tests.fakes.extensions import needs
@@ -86,9 +86,9 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An export of two users, of whom one has two sessions."""
     folder = tmp_path_factory.mktemp("export")
     with our_server(folder, ACC_ACE_SERVE_WEB_INTERFACE="false") as running:
-        told(running, RULE, session="事故 42", user="あいこ")
-        told(running, "I prefer walnut bread.", session="t", user="あいこ")
-        told(running, "Never delete backups.", user="o'neil; DROP TABLE x")
+        report_of(running, RULE, session="事故 42", user="あいこ")
+        report_of(running, "I prefer walnut bread.", session="t", user="あいこ")
+        report_of(running, "Never delete backups.", user="o'neil; DROP TABLE x")
     assert command(folder / "data", "memory", "export", "--out", "all.jsonl").returncode == 0
     return folder / "all.jsonl"
 
@@ -101,13 +101,13 @@ def test_the_schema_says_that_a_cue_may_be_null(server: Server) -> None:
     schemas = httpx.get(f"{server.url}/openapi.json", timeout=WAIT_S).json()["components"][
         "schemas"
     ]
-    found = [
+    matches = [
         each["properties"]["predictive_cue"]
         for each in schemas.values()
         if "predictive_cue" in each.get("properties", {})
     ]
-    assert found
-    assert all('"null"' in json.dumps(each) for each in found)
+    assert matches
+    assert all('"null"' in json.dumps(each) for each in matches)
 
 
 @pytest.mark.parametrize(
@@ -180,14 +180,14 @@ def test_who_waits_as_long_as_told_is_served_again(limited: Server) -> None:
 
 def test_streams_of_a_user_are_counted_and_given_back(limited: Server) -> None:
     """Part 4: per-user limits of streams; one user cannot hold them all."""
-    told(limited, "db-01 is down.", user="stella")
+    report_of(limited, "db-01 is down.", user="stella")
     with httpx.Client(base_url=limited.url, timeout=WAIT_S) as http, ExitStack() as stack:
         streams = [timeline(http, "stella") for _ in range(3)]
         for each in streams:
             stack.callback(each.close)
         assert [each.status_code for each in streams] == [200, 200, 429]
         assert int(streams[-1].headers["retry-after"]) >= 1
-        told(limited, "db-02 is up.", user="bob")
+        report_of(limited, "db-02 is up.", user="bob")
         streams[0].close()
         deadline = time.monotonic() + 20
         while timeline(http, "stella").status_code != 200:
@@ -201,7 +201,7 @@ def test_the_eighth_tab_of_a_browser_loads_and_can_talk(server: Server) -> None:
     """Part 4: one stream per browser (today the seventh tab never loads)."""
     if (chromium := find_chromium()) is None:
         pytest.skip("no Chromium is installed")
-    told(server, "Aiko leads the incident.", user="user")
+    report_of(server, "Aiko leads the incident.", user="user")
     with Browser(chromium) as browser:
         browser.open(f"{server.url}/ui/#/session/acc_ace/user/s")
         browser.wait(lambda: "Aiko leads" in browser.text(), "the first tab")
@@ -210,20 +210,20 @@ def test_the_eighth_tab_of_a_browser_loads_and_can_talk(server: Server) -> None:
             tab.open(f"{server.url}/ui/#/session/acc_ace/user/s")
         for tab in tabs:
             tab.wait(lambda tab=tab: "Aiko leads" in tab.text(), "another tab")
-        told(server, "Tomoko owns checkout.", user="user")
+        report_of(server, "Tomoko owns checkout.", user="user")
         for tab in tabs:
             tab.wait(lambda tab=tab: "Tomoko owns" in tab.text(), "news in another tab")
 
 
 def test_a_stream_that_is_never_read_holds_nobody_up(server: Server) -> None:
     """Bad input: a stream client that never reads."""
-    told(server, "db-01 is down.", user="mute")
+    report_of(server, "db-01 is down.", user="mute")
     with httpx.Client(base_url=server.url, timeout=WAIT_S) as http:
         silent = [timeline(http, "mute") for _ in range(5)]
         for number in range(5):
-            told(server, f"Step {number}: " + "長い説明。" * 2_000, user="mute")
+            report_of(server, f"Step {number}: " + "長い説明。" * 2_000, user="mute")
         started = time.monotonic()
-        told(server, "hello", user="bob")
+        report_of(server, "hello", user="bob")
         assert time.monotonic() - started < 10
         for each in silent:
             each.close()
@@ -278,7 +278,7 @@ def test_a_picture_in_an_answer_tells_nobody_anything(server: Server) -> None:
     """Part 8: an injected answer leaks by `![](http://…)`: not even with the page's own means."""
     if (chromium := find_chromium()) is None:
         pytest.skip("no Chromium is installed")
-    with listening(fine) as (url, asked), Browser(chromium) as browser:
+    with listening(fine) as (url, received), Browser(chromium) as browser:
         browser.watch()
         browser.open(f"{server.url}/dev-ui/?app=acc_ace")
         browser.wait(lambda: browser.text().strip(), "the page")
@@ -287,7 +287,7 @@ def test_a_picture_in_an_answer_tells_nobody_anything(server: Server) -> None:
         )
         time.sleep(3)
         gone = loaded_by(browser)
-        assert asked == []
+        assert received == []
     assert {re.sub(r"^(\w+://[^/]*).*", r"\1", each) for each in gone} == {server.url}
 
 
@@ -343,7 +343,7 @@ def test_a_key_in_a_japanese_sentence_is_stored_nowhere(
 ) -> None:
     """Part 8: recognised secrets are masked before they are stored."""
     secret, user = SECRETS[kind], f"mask-{kind}"
-    told(server, f"決済用のキーは{secret}です。胡桃サーバーで使ってください。", user=user)
+    report_of(server, f"決済用のキーは{secret}です。胡桃サーバーで使ってください。", user=user)
     stored = everything(server, place / "data", user)
     assert secret not in stored
     assert "胡桃サーバー" in stored
@@ -361,10 +361,10 @@ async def test_a_key_that_a_tool_returns_is_stored_nowhere(tmp_path: Path) -> No
     data = tmp_path / "data"
     desk = Desk(agent, settings=Settings(store="sqlite", data_dir=data))
     await desk.ask("Look into the config.")
-    shown = str(await desk.evidence())
+    output = str(await desk.evidence())
     await desk.container.close()
     files = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
-    assert SECRETS["github"] not in shown
+    assert SECRETS["github"] not in output
     assert SECRETS["github"].encode() not in files
     assert b"walnut config" in files
 
@@ -382,7 +382,7 @@ ORDINARY = {
 @pytest.mark.parametrize("kind", ORDINARY)
 def test_what_is_no_secret_is_kept_word_for_word(server: Server, kind: str) -> None:
     """Part 8: only recognised secrets are masked."""
-    told(server, ORDINARY[kind], user=f"plain-{kind}")
+    report_of(server, ORDINARY[kind], user=f"plain-{kind}")
     query = {"user": f"plain-{kind}"}
     turns = httpx.get(f"{server.url}/v1/sessions/s/turns", params=query, timeout=WAIT_S).json()
     assert ORDINARY[kind] in json.dumps(turns, ensure_ascii=False)
@@ -406,7 +406,7 @@ def test_no_route_writes_a_token_into_the_log(tmp_path: Path) -> None:
 
 def test_every_file_is_the_owners_alone(server: Server, place: Path) -> None:
     """Part 8: file modes of every file that is written, even where the umask hides nothing."""
-    told(server, "Never restart db-01.", user="files")
+    report_of(server, "Never restart db-01.", user="files")
     with httpx.Client(base_url=server.url, params={"user": "files"}, timeout=WAIT_S) as http:
         base = "/apps/acc_ace/users/files/sessions/s/artifacts"
         body = {"filename": "a.txt", "artifact": {"text": "walnut"}}
@@ -419,7 +419,7 @@ def test_every_file_is_the_owners_alone(server: Server, place: Path) -> None:
 
 def test_an_export_is_the_owners_alone(place: Path, server: Server) -> None:
     """Part 8: backups and exports included."""
-    told(server, "hello", user="files")
+    report_of(server, "hello", user="files")
     with open_umask():
         assert command(place / "data", "memory", "export", "--out", "m.jsonl").returncode == 0
     assert stat.S_IMODE((place / "m.jsonl").stat().st_mode) == 0o600
@@ -443,7 +443,7 @@ def test_an_old_database_is_opened_whole_with_a_backup_beside(tmp_path: Path, sc
         listed = httpx.get(f"{running.url}/v1/sessions", params=query, timeout=WAIT_S).json()[
             "items"
         ]
-        told(running, "What is forbidden?", session=listed[0]["session"])
+        report_of(running, "What is forbidden?", session=listed[0]["session"])
     if schema == 103:
         backup = data / "memory.db.schema-103.backup"
         assert stat.S_IMODE(backup.stat().st_mode) == 0o600
@@ -482,7 +482,7 @@ def test_whole_users_come_back_as_they_were(export: Path, tmp_path: Path) -> Non
     assert pairs_of(text) >= {("acc_ace", "あいこ"), ("acc_ace", "o'neil; DROP TABLE x")}
     assert rows(text) == rows(export.read_text(encoding="utf-8"))
     with our_server(tmp_path, ACC_ACE_SERVE_WEB_INTERFACE="false") as running:
-        report = told(running, "どんな制約がありますか？", session="事故 42", user="あいこ")
+        report = report_of(running, "どんな制約がありますか？", session="事故 42", user="あいこ")
     assert report["ccs"]["constraints"] == [RULE]
     assert report["turn"] == 2
 
@@ -492,9 +492,9 @@ def test_a_user_with_data_is_not_touched(export: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     assert command(data, "chat", "--user", "あいこ", stdin="My own marker.\n").returncode == 0
     before = dump(data / "memory.db")
-    said = refused(command(data, "memory", "restore", str(export)))
-    assert "あいこ" in said
-    assert "erase" in said
+    message = refused(command(data, "memory", "restore", str(export)))
+    assert "あいこ" in message
+    assert "erase" in message
     assert dump(data / "memory.db") == before
 
 
@@ -518,14 +518,14 @@ def test_an_export_of_another_version_is_refused(
     head = {**json.loads(lines[0]), name: value}
     other = tmp_path / "other.jsonl"
     other.write_text(sealed([json.dumps(head), *lines[1:]]), encoding="utf-8")
-    said = refused(command(tmp_path / "data", "memory", "restore", str(other)))
-    assert str(value) in said
+    message = refused(command(tmp_path / "data", "memory", "restore", str(other)))
+    assert str(value) in message
 
 
 def test_a_forged_file_is_written_nowhere_else(place: Path, server: Server, tmp_path: Path) -> None:
     """A forged export whose sum is right: a file's name leads out of the data directory."""
     base = f"{server.url}/apps/acc_ace/users/forger/sessions/s/artifacts"
-    told(server, "hello", user="forger")
+    report_of(server, "hello", user="forger")
     body = {"filename": "walnut.txt", "artifact": {"text": "walnut"}}
     assert httpx.post(base, json=body, timeout=WAIT_S).status_code == 200
     ended = command(place / "data", "memory", "export", "--user", "forger")
@@ -546,13 +546,13 @@ def test_a_forged_file_is_written_nowhere_else(place: Path, server: Server, tmp_
 def test_a_restore_while_the_server_runs_is_seen_by_it(export: Path, tmp_path: Path) -> None:
     """A restore beside a running server: its users go on, and the new ones are there."""
     with our_server(tmp_path, ACC_ACE_SERVE_WEB_INTERFACE="false") as running:
-        told(running, "My marker is quokka-4711.", user="bob")
+        report_of(running, "My marker is quokka-4711.", user="bob")
         with ThreadPoolExecutor(2) as pool:
             restored = pool.submit(command, tmp_path / "data", "memory", "restore", str(export))
             for number in range(10):
-                told(running, f"Step {number}.", user="bob")
+                report_of(running, f"Step {number}.", user="bob")
             assert restored.result().returncode == 0, restored.result().stderr
-        report = told(running, "どんな制約がありますか？", session="事故 42", user="あいこ")
+        report = report_of(running, "どんな制約がありますか？", session="事故 42", user="あいこ")
     assert report["ccs"]["constraints"] == [RULE]
 
 
@@ -584,8 +584,8 @@ def test_a_flipped_byte_of_the_schema_is_a_clear_error(
     content = bytearray((data / "memory.db").read_bytes())
     content[content.index(word) + 9] = byte
     (data / "memory.db").write_bytes(content)
-    said = refused(command(data, "memory", "export", "--user", "aiko"))
-    assert "memory.db" in said
+    message = refused(command(data, "memory", "export", "--user", "aiko"))
+    assert "memory.db" in message
     assert (data / "memory.db").read_bytes()[:4096] == bytes(content[:4096])
 
 
@@ -609,8 +609,8 @@ def test_an_emptied_database_is_said(tmp_path: Path) -> None:
     for name in ("memory.db", "memory.db-wal", "memory.db-shm"):
         (data / name).unlink(missing_ok=True)
     (data / "memory.db").touch(mode=0o600)
-    said = refused(command(data, "chat", "--user", "aiko", stdin="hello\n"))
-    assert "memory.db" in said
+    message = refused(command(data, "chat", "--user", "aiko", stdin="hello\n"))
+    assert "memory.db" in message
     assert (data / "memory.db").stat().st_size == 0
     data.rename(tmp_path / "moved")
     assert command(data, "chat", "--user", "aiko", stdin="hello\n").returncode == 0
@@ -620,7 +620,7 @@ def test_an_emptied_database_is_said(tmp_path: Path) -> None:
 def test_a_server_does_not_start_anew_where_its_database_was(tmp_path: Path) -> None:
     """Part 10: a vanished `memory.db` beside other data: turns fail, nothing is made."""
     with our_server(tmp_path) as running:
-        told(running, RULE)
+        report_of(running, RULE)
         base = f"{running.url}/apps/acc_ace/users/aiko/sessions/s/artifacts"
         body = {"filename": "walnut.txt", "artifact": {"text": "walnut"}}
         assert httpx.post(base, json=body, timeout=WAIT_S).status_code == 200
@@ -638,10 +638,10 @@ def test_a_server_does_not_start_anew_where_its_database_was(tmp_path: Path) -> 
 @pytest.mark.soak
 def test_a_turn_waits_for_the_lock_of_another_program(server: Server, place: Path) -> None:
     """Part 10: a lock is waited for, not reported."""
-    told(server, "hello", user="patient")
+    report_of(server, "hello", user="patient")
     with locked(place / "data" / "memory.db", 9):
         started = time.monotonic()
-        report = told(server, RULE, user="patient")
+        report = report_of(server, RULE, user="patient")
         assert time.monotonic() - started > 4
     assert report["ccs"]["constraints"] == [RULE]
 
@@ -655,7 +655,7 @@ def test_no_batch_of_deltas_is_refused_while_the_database_is_busy(
 
     Of one user too: only `If-Match` makes a change conditional (docs/how-to/server.md).
     """
-    told(server, "hello", user="batch")
+    report_of(server, "hello", user="batch")
 
     def add(number: int) -> str:
         content = f"Check disk {number} of host-{number}."
@@ -708,9 +708,9 @@ def test_a_stalled_compressor_has_a_third_of_the_turn(tmp_path: Path) -> None:
                     if '"compressor"' in line:
                         stages.setdefault(line[:40], time.monotonic() - started)
             took = time.monotonic() - started
-    shown = "\n".join(lines)
-    assert "turn_done" in shown, shown[-1_000:]
-    assert "at last" in shown
+    output = "\n".join(lines)
+    assert "turn_done" in output, output[-1_000:]
+    assert "at last" in output
     assert took < 11, took
     assert min(stages.values()) < 3, "no word of the stage while it was waited for"
     assert "compressor" in json.dumps([line for line in lines if "warnings" in line])
@@ -723,9 +723,9 @@ def test_a_person_at_a_terminal_sees_what_is_waited_for(tmp_path: Path) -> None:
         gemini.script("compressor", says("{}", delay_s=6))
         gemini.script("generator", says(ANSWER))
         env = environment(tmp_path / "data", **gemini_at(gemini.base_url), TERM="xterm")
-        shown = typed([str(BIN / "acc-ace"), "chat"], env, "hello\r", until="at last")
-    assert "at last" in shown, shown[-2_000:]
-    waited = shown.partition("hello")[2]
+        output = typed([str(BIN / "acc-ace"), "chat"], env, "hello\r", until="at last")
+    assert "at last" in output, output[-2_000:]
+    waited = output.partition("hello")[2]
     assert re.search(r"compress[^\n]*\b[2-9] ?s", waited), waited[-2_000:]
 
 
@@ -758,10 +758,10 @@ def test_one_400_does_not_turn_schemas_off(tmp_path: Path) -> None:
         settings |= {"ACC_ACE_OPENAI_BASE_URL": fake.base_url}
         with our_server(tmp_path, **settings) as running:
             for number in range(3):
-                told(running, f"Service {number} belongs to team-{number}.")
-        asked = [each for each in fake.requests if each.role == "compressor" or not each.role]
-    assert len(asked) >= 3
-    assert "json_schema" in str(asked[-1].body.get("response_format"))
+                report_of(running, f"Service {number} belongs to team-{number}.")
+        received = [each for each in fake.requests if each.role == "compressor" or not each.role]
+    assert len(received) >= 3
+    assert "json_schema" in str(received[-1].body.get("response_format"))
 
 
 # --- Part 6: operate ---
@@ -782,37 +782,37 @@ def test_operators_alone_read_measures(tmp_path: Path) -> None:
                 http.get(f"/v1/sessions/zz{number}", headers=alice)
             assert http.get(path).status_code == 401
             assert http.get(path, headers=alice).status_code == 403
-            shown = http.get(path, headers={"Authorization": f"Bearer p-{TOKEN}"})
+            output = http.get(path, headers={"Authorization": f"Bearer p-{TOKEN}"})
             assert http.get("/metrics", headers=alice).json()["sessions"] == 1
-    assert shown.status_code == 200
-    assert shown.headers["content-type"].startswith("text/plain")
-    assert re.search(r'acc_ace_turns_total\{[^}]*outcome="\w+"[^}]*\} 1', shown.text), shown.text
-    assert not re.search("walnut|胡桃|geheim|zz7|alice", shown.text)
+    assert output.status_code == 200
+    assert output.headers["content-type"].startswith("text/plain")
+    assert re.search(r'acc_ace_turns_total\{[^}]*outcome="\w+"[^}]*\} 1', output.text), output.text
+    assert not re.search("walnut|胡桃|geheim|zz7|alice", output.text)
 
 
 def test_traces_leave_for_the_collector_without_what_was_said(tmp_path: Path) -> None:
     """Part 6: `OTEL_EXPORTER_OTLP_ENDPOINT` works, GenAI conventions, no content unless asked."""
-    with listening(fine) as (url, asked):
+    with listening(fine) as (url, received):
         settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "OTEL_BSP_SCHEDULE_DELAY": "500"}
         with our_server(tmp_path, **settings) as running:
-            told(running, "The walnut server 胡桃 is down.")
+            report_of(running, "The walnut server 胡桃 is down.")
             deadline = time.monotonic() + 20
-            while not any("gen_ai." in each for each in asked) and time.monotonic() < deadline:
+            while not any("gen_ai." in each for each in received) and time.monotonic() < deadline:
                 time.sleep(0.5)
             running.terminate()
             running.wait()
-    traces = "".join(each for each in asked if each.startswith("/v1/traces"))
+    traces = "".join(each for each in received if each.startswith("/v1/traces"))
     assert "gen_ai." in traces
     assert "compressor" in traces
-    assert "walnut" not in "".join(asked)
-    assert "胡桃" not in "".join(asked)
+    assert "walnut" not in "".join(received)
+    assert "胡桃" not in "".join(received)
 
 
 def test_a_collector_that_is_not_there_stops_no_turn(tmp_path: Path) -> None:
     """docs/deploy.md: a collector that does not answer stops no turn."""
     with our_server(tmp_path, OTEL_EXPORTER_OTLP_ENDPOINT="http://127.0.0.1:9") as running:
         started = time.monotonic()
-        told(running, "hello")
+        report_of(running, "hello")
         assert time.monotonic() - started < 15
         running.terminate()
         assert running.wait() == -signal.SIGTERM
@@ -823,7 +823,7 @@ def test_each_line_of_the_log_is_a_json_object(tmp_path: Path) -> None:
     settings = {"ACC_ACE_LOG_FORMAT": "json", "ACC_ACE_ACCESS_LOG": "true"}
     with our_server(tmp_path, **settings) as running:
         say(running, "hello", user='eve\n{"level": "ERROR"}')
-        told(running, "hello", user='eve {"level": "ERROR"}')
+        report_of(running, "hello", user='eve {"level": "ERROR"}')
         httpx.get(f"{running.url}/nowhere%0AERROR%20forged", timeout=WAIT_S)
         lines = [line for line in running.output().splitlines() if line.lstrip().startswith("{")]
         parsed = [json.loads(line) for line in lines]
@@ -841,7 +841,7 @@ def test_a_guard_mode_that_is_none_is_refused() -> None:
 @pytest.mark.soak
 def test_the_commands_of_the_backup_page_work_as_written(tmp_path: Path, server: Server) -> None:
     """Done when: each command of docs/deploy.md runs as written."""
-    told(server, "hello", user="page")
+    report_of(server, "hello", user="page")
     page = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```bash\n(.*?)```", page.partition("## Back up")[2], re.DOTALL)
     script = next(each for each in blocks if "memory restore" in each)
@@ -853,5 +853,5 @@ def test_the_commands_of_the_backup_page_work_as_written(tmp_path: Path, server:
         [shell, "-ec", script], cwd=tmp_path, env=env, capture_output=True, text=True, check=False
     )
     assert ended.returncode == 0, ended.stderr
-    shown = command(tmp_path / "restored", "memory", "export", "--user", "user").stdout
-    assert RULE in shown
+    output = command(tmp_path / "restored", "memory", "export", "--user", "user").stdout
+    assert RULE in output

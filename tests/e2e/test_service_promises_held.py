@@ -39,11 +39,11 @@ from tests.e2e.promises import (
     peak_mb,
     raw,
     refused,
+    report_of,
     rows,
     say,
     sealed,
     timeline,
-    told,
 )
 from tests.fakes.extensions import needs
 from tests.fakes.fake_gemini import fake_gemini, says
@@ -86,7 +86,7 @@ def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("export")
     with our_server(folder, ACC_ACE_SERVE_WEB_INTERFACE="false") as running:
         for name in NAMES:
-            told(running, f"My marker is quokka. {RULE}", user=name)
+            report_of(running, f"My marker is quokka. {RULE}", user=name)
     assert command(folder / "data", "memory", "export", "--out", "all.jsonl").returncode == 0
     return folder / "all.jsonl"
 
@@ -183,7 +183,7 @@ def test_ten_thousand_requests_of_one_user_hold_up_nobody(server: Server) -> Non
         took = []
         for number in range(5):
             started = time.monotonic()
-            told(server, f"Step {number}.", user="calm")
+            report_of(server, f"Step {number}.", user="calm")
             took.append(time.monotonic() - started)
         statuses = list(flood)
     assert set(statuses) == {200, 429}
@@ -211,8 +211,8 @@ def test_a_user_of_a_token_is_limited_whatever_is_claimed(tmp_path: Path) -> Non
 
 def test_one_user_cannot_hold_every_stream(server: Server) -> None:
     """Part 4: one user can hold all 500 streams today."""
-    told(server, "hello", user="greedy")
-    told(server, "hello", user="modest")
+    report_of(server, "hello", user="greedy")
+    report_of(server, "hello", user="modest")
     limits = httpx.Limits(max_connections=200)
     with httpx.Client(base_url=server.url, timeout=WAIT_S, limits=limits) as http:  # noqa: SIM117
         with ExitStack() as stack:
@@ -233,7 +233,7 @@ def test_a_chat_beside_many_tabs_is_answered(server: Server) -> None:
     """Part 4: one stream per browser; other requests of the browser are not starved either."""
     if (chromium := find_chromium()) is None:
         pytest.skip("no Chromium is installed")
-    told(server, "Aiko leads the incident.", user="user")
+    report_of(server, "Aiko leads the incident.", user="user")
     with Browser(chromium) as browser:
         tabs = [browser, *(browser.tab() for _ in range(9))]
         for tab in tabs:
@@ -266,7 +266,7 @@ def test_an_export_that_is_never_read_is_given_up(tmp_path: Path) -> None:
             request = http.build_request("GET", path, params={"user": "aiko"})
             silent = [http.send(request, stream=True) for _ in range(4)]
             started = time.monotonic()
-            told(running, "hello", user="bob")
+            report_of(running, "hello", user="bob")
             assert time.monotonic() - started < 10
             time.sleep(12)
             for each in silent:
@@ -284,14 +284,14 @@ def test_a_smuggled_second_request_is_not_run(server: Server) -> None:
     """Part 8: both `Content-Length` and `Transfer-Encoding` is 400, and nothing behind it runs."""
     host = f"Host: 127.0.0.1:{port_of(server)}\n"
     inner = f"DELETE /v1/sessions/keep?user=prey HTTP/1.1\n{host}\n"
-    told(server, "hello", session="keep", user="prey")
+    report_of(server, "hello", session="keep", user="prey")
     request = (
         f"POST /v1/chat HTTP/1.1\n{host}Content-Type: application/json\n"
         f"Content-Length: {len(inner) + 8}\nTransfer-Encoding: chunked\n\n0\n\n{inner}"
     )
     assert re.match(r"HTTP/1.1 400 ", raw(server, request))
-    kept = httpx.get(f"{server.url}/v1/sessions/keep", params={"user": "prey"}, timeout=WAIT_S)
-    assert kept.status_code == 200
+    remaining = httpx.get(f"{server.url}/v1/sessions/keep", params={"user": "prey"}, timeout=WAIT_S)
+    assert remaining.status_code == 200
 
 
 @pytest.mark.parametrize("head", ["Content-Length: 5\nContent-Length: 50", "Content-Length: 5, 50"])
@@ -311,7 +311,7 @@ def test_a_body_shorter_than_it_says_is_timed_out(tmp_path: Path) -> None:
         answer = raw(running, head + 'Content-Length: 500\n\n{"input": "short"}', wait_s=15)
         assert re.match(r"HTTP/1.1 408 ", answer), answer[:100]
         assert time.monotonic() - started < 12
-        told(running, "hello")
+        report_of(running, "hello")
 
 
 @pytest.mark.parametrize("path", ["/dev-ui", "/dev-ui/", "/dev-ui/index.html", "/ui/"])
@@ -333,7 +333,7 @@ def test_the_development_page_asks_no_font_host(server: Server) -> None:
     """Part 8: the page asked an outside font host; styles and fonts of others stay unasked too."""
     if (chromium := find_chromium()) is None:
         pytest.skip("no Chromium is installed")
-    with listening(fine) as (url, asked), Browser(chromium) as browser:
+    with listening(fine) as (url, received), Browser(chromium) as browser:
         browser.watch()
         browser.open(f"{server.url}/dev-ui/?app=acc_ace")
         browser.wait(lambda: browser.text().strip(), "the page")
@@ -343,7 +343,7 @@ def test_the_development_page_asks_no_font_host(server: Server) -> None:
         browser.evaluate(f"document.body.insertAdjacentHTML('beforeend', {written})")
         time.sleep(3)
         gone = loaded_by(browser)
-        assert asked == []
+        assert received == []
     assert not [each for each in gone if not each.startswith(server.url)]
 
 
@@ -367,9 +367,9 @@ def test_serve_refuses_a_guessable_token_off_loopback(tmp_path: Path, token: str
         "ACC_ACE_AUTH_TOKENS": f"bob:{token}",
         "ACC_ACE_TRUSTED_HOSTS": "chat.example",
     }
-    said = refused(command(tmp_path / "data", "serve", **settings))
-    assert "ACC_ACE_AUTH_TOKENS" in said
-    assert f"bob:{token}" not in said
+    message = refused(command(tmp_path / "data", "serve", **settings))
+    assert "ACC_ACE_AUTH_TOKENS" in message
+    assert f"bob:{token}" not in message
 
 
 SECRETS = {
@@ -385,7 +385,7 @@ SECRETS = {
 def test_a_secret_of_any_provider_is_stored_nowhere(server: Server, place: Path, kind: str) -> None:
     """Part 8: recognised secrets are masked before they are stored; in Japanese without blanks."""
     secret, user = SECRETS[kind], f"hide-{kind}"
-    told(server, f"次の認証情報「{secret}」を使うこと。担当は胡桃チームです。", user=user)
+    report_of(server, f"次の認証情報「{secret}」を使うこと。担当は胡桃チームです。", user=user)
     stored = everything(server, place / "data", user)
     assert secret not in stored
     assert "胡桃チーム" in stored
@@ -405,8 +405,8 @@ def test_a_password_that_is_called_one_is_stored_nowhere(
     server: Server, place: Path, kind: str
 ) -> None:
     """Part 8: keys, tokens, passwords are masked, as in logs; the rest of the text is not."""
-    said, secret = LABELLED[kind]
-    told(server, f"The walnut host uses {said} since Monday.", user=f"word-{kind}")
+    message, secret = LABELLED[kind]
+    report_of(server, f"The walnut host uses {message} since Monday.", user=f"word-{kind}")
     stored = everything(server, place / "data", f"word-{kind}")
     assert secret not in stored
     assert "walnut host" in stored
@@ -419,7 +419,7 @@ def test_a_key_is_masked_whichever_way_it_comes(server: Server, place: Path, way
     user, text = f"way-{way}", f"Deploy with {secret} on walnut-9."
     body: dict[str, object]
     with httpx.Client(base_url=server.url, params={"user": user}, timeout=WAIT_S) as http:
-        told(server, "hello", user=user)
+        report_of(server, "hello", user=user)
         if way == "attachment":
             body = {"input": "Read it.", "attachments": [{"text": text, "source": "mail"}]}
             sent = http.post("/v1/sessions/s/turns", json=body)
@@ -451,10 +451,10 @@ async def test_a_key_in_a_call_and_its_result_is_stored_nowhere(tmp_path: Path) 
     data = tmp_path / "data"
     desk = Desk(agent, settings=Settings(store="sqlite", data_dir=data))
     await desk.ask("Rotate the deploy key.")
-    shown = str(await desk.evidence())
+    output = str(await desk.evidence())
     await desk.container.close()
     files = b"".join(path.read_bytes() for path in data.rglob("*") if path.is_file())
-    assert secret not in shown
+    assert secret not in output
     assert secret.encode() not in files
 
 
@@ -471,7 +471,7 @@ ORDINARY = {
 @pytest.mark.parametrize("kind", ORDINARY)
 def test_ordinary_words_and_numbers_are_not_masked(server: Server, kind: str) -> None:
     """Part 8: only recognised secrets are masked."""
-    told(server, ORDINARY[kind], user=f"kept-{kind}")
+    report_of(server, ORDINARY[kind], user=f"kept-{kind}")
     query = {"user": f"kept-{kind}"}
     turns = httpx.get(f"{server.url}/v1/sessions/s/turns", params=query, timeout=WAIT_S).json()
     assert ORDINARY[kind] in json.dumps(turns, ensure_ascii=False)
@@ -530,8 +530,8 @@ def test_a_database_that_cannot_be_upgraded_is_left_alone(tmp_path: Path, versio
     with contextlib.closing(sqlite3.connect(data / "memory.db")) as connection:
         connection.execute(f"PRAGMA user_version = {version}")
     before = (data / "memory.db").read_bytes()
-    said = refused(command(data, "memory", "export", "--user", "aiko"))
-    assert str(version) in said
+    message = refused(command(data, "memory", "export", "--user", "aiko"))
+    assert str(version) in message
     assert (data / "memory.db").read_bytes() == before
     assert list(data.glob("*.backup")) == []
 
@@ -621,7 +621,7 @@ def test_what_is_no_export_is_refused(server: Server, tmp_path: Path, kind: str)
     elif kind == "folder":
         path.mkdir()
     elif kind == "http":
-        told(server, "hello", user="web")
+        report_of(server, "hello", user="web")
         got = httpx.get(f"{server.url}/v1/users/web/export", params={"user": "web"}, timeout=WAIT_S)
         path.write_bytes(got.content)
     elif kind == "deep":
@@ -712,7 +712,7 @@ def test_a_vanished_database_is_missed_by_the_command_line(tmp_path: Path) -> No
 def test_a_database_emptied_under_a_running_server_is_said(tmp_path: Path) -> None:
     """Part 10: an emptied `memory.db` is said after a restart, by HTTP too."""
     with our_server(tmp_path, ACC_ACE_SERVE_WEB_INTERFACE="false") as running:
-        told(running, RULE)
+        report_of(running, RULE)
     for path in (tmp_path / "data").glob("memory.db*"):
         path.write_bytes(b"")
     with contextlib.suppress(ProcessError), our_server(tmp_path) as running:
@@ -728,14 +728,14 @@ def test_a_lock_longer_than_a_turn_is_an_error_in_time(tmp_path: Path) -> None:
     roles = ("QUALIFIER", "COMPRESSOR", "GENERATOR", "REFLECTOR", "CURATOR", "GUARD_MODEL")
     settings = {f"ACC_ACE_{role}__TIMEOUT_S": "10" for role in roles}
     with our_server(tmp_path, ACC_ACE_LIMITS__TURN_MODEL_S="10", **settings) as running:
-        told(running, "hello")
+        report_of(running, "hello")
         with locked(tmp_path / "data" / "memory.db", 32):
             started = time.monotonic()
             response = say(running, RULE)
             took = time.monotonic() - started
         assert (response.status_code, response.json()["code"]) == (503, "store_error")
         assert 5 < took < 31
-        report = told(running, "Is there a rule?")
+        report = report_of(running, "Is there a rule?")
     assert report["turn"] == 2
 
 
@@ -774,7 +774,7 @@ def test_an_endless_reply_of_any_kind_is_cut(tmp_path: Path, way: str) -> None:
         "thoughts": endless("text/event-stream", "", event),
     }
     role = "COMPRESSOR" if way == "one body" else "GENERATOR"
-    with listening(answers[way]) as (url, asked):
+    with listening(answers[way]) as (url, received):
         settings = {**KEY_FREE, "ACC_ACE_GENERATOR__MODEL": "embedded/rules"}
         settings |= {f"ACC_ACE_{role}__MODEL": "gemini-3.5-flash", f"ACC_ACE_{role}__RETRIES": "0"}
         with our_server(tmp_path, **gemini_at(url, **settings)) as running:
@@ -782,7 +782,7 @@ def test_an_endless_reply_of_any_kind_is_cut(tmp_path: Path, way: str) -> None:
             started = time.monotonic()
             response = say(running, RULE)
             assert response.status_code in {200, 502, 503}, response.text
-            assert asked
+            assert received
             assert time.monotonic() - started < 110
             assert peak_mb(running) - before < 250
 
@@ -796,15 +796,15 @@ def test_a_stalled_qualifier_does_not_take_the_turn(tmp_path: Path) -> None:
         gemini.script("generator", says(ANSWER))
         settings = gemini_at(gemini.base_url, ACC_ACE_LIMITS__TURN_MODEL_S="18", **seconds)
         with our_server(tmp_path, **settings) as running:
-            told(running, "The walnut server is db-01.")
+            report_of(running, "The walnut server is db-01.")
             gemini.script("qualifier", says("{}", delay_s=25))
             started = time.monotonic()
-            report = told(running, "Which one is the walnut server?")
+            report = report_of(running, "Which one is the walnut server?")
             took = time.monotonic() - started
-        asked = [each for each in gemini.requests if each.role == "qualifier"]
+        received = [each for each in gemini.requests if each.role == "qualifier"]
     assert report["answer"].startswith("at last")
     assert took < 12, took
-    assert not asked or "qualifier" in json.dumps(report["warnings"])
+    assert not received or "qualifier" in json.dumps(report["warnings"])
 
 
 @pytest.mark.soak
@@ -817,10 +817,10 @@ def test_a_model_that_stays_busy_is_not_asked_on_and_on(tmp_path: Path) -> None:
         settings |= {"ACC_ACE_OPENAI_BASE_URL": fake.base_url}
         with our_server(tmp_path, **settings) as running:
             responses = [say(running, f"hello {n}") for n in range(12)]
-        asked = len(fake.requests)
+        received = len(fake.requests)
     assert {each.status_code for each in responses} <= {502, 503}
     assert "429" in responses[-1].text
-    assert asked < 12 * 4
+    assert received < 12 * 4
 
 
 @pytest.mark.soak
@@ -847,7 +847,7 @@ def test_an_endpoint_without_schemas_still_works(tmp_path: Path) -> None:
         settings |= {"ACC_ACE_GENERATOR__MODEL": "embedded/rules"}
         settings |= {"ACC_ACE_OPENAI_BASE_URL": fake.base_url}
         with our_server(tmp_path, **settings) as running:
-            reports = [told(running, f"Host {n} is owned by team-{n}.") for n in range(6)]
+            reports = [report_of(running, f"Host {n} is owned by team-{n}.") for n in range(6)]
         kinds = [(each.body.get("response_format") or {}).get("type") for each in fake.requests]
     assert not reports[-1]["warnings"]
     assert kinds.count("json_schema") < len(kinds) / 2, kinds
@@ -891,13 +891,13 @@ def test_what_log_content_says_it_does(tmp_path: Path) -> None:
     if "ACC_ACE_LOG_CONTENT" not in (ROOT / ".env.example").read_text():
         assert "ACC_ACE_LOG_CONTENT" not in (ROOT / "SECURITY.md").read_text()
         return
-    with listening(fine) as (url, asked):
+    with listening(fine) as (url, received):
         settings = {"OTEL_EXPORTER_OTLP_ENDPOINT": url, "ACC_ACE_LOG_CONTENT": "true"}
         with our_server(tmp_path, **settings) as running:
-            told(running, "The walnut server is down.")
+            report_of(running, "The walnut server is down.")
             running.terminate()
             running.wait()
-    assert "walnut" in "".join(asked)
+    assert "walnut" in "".join(received)
 
 
 def test_the_access_log_has_a_line_for_each_request_and_no_secret(tmp_path: Path) -> None:
@@ -929,7 +929,7 @@ def test_files_of_sqlite_are_copied_as_the_page_says(tmp_path: Path) -> None:
     blocks = re.findall(r"```bash\n(.*?)```", page.partition("## Back up")[2], re.DOTALL)
     script = next(each for each in blocks if "VACUUM INTO" in each)
     with our_server(tmp_path, ACC_ACE_SERVE_WEB_INTERFACE="false") as running:
-        told(running, RULE)
+        report_of(running, RULE)
         env = environment(tmp_path / "data")
         shell = ["/bin/bash", "-ec", script]
         ended = subprocess.run(  # noqa: S603 - the page's own words
@@ -937,8 +937,8 @@ def test_files_of_sqlite_are_copied_as_the_page_says(tmp_path: Path) -> None:
         )
         assert ended.returncode == 0, ended.stderr
     backup = tmp_path / "backup"
-    shown = command(backup, "memory", "export", "--user", "aiko")
-    assert RULE in shown.stdout, shown.stderr
+    output = command(backup, "memory", "export", "--user", "aiko")
+    assert RULE in output.stdout, output.stderr
     assert open_modes(backup) == []
 
 
