@@ -15,6 +15,7 @@ from acc_ace.core.playbook.playbook_store import IdempotentCommit, PlaybookStore
 from acc_ace.core.playbook.refine.refinement import room_maker
 from acc_ace.core.playbook.rule_screen import rule_against
 from acc_ace.core.playbook.selection import select_bullets
+from acc_ace.core.playbook.swap_tries import swap_tries
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.commit import ConstraintPin
 from acc_ace.core.schemas.delta import DeltaBatch
@@ -50,12 +51,6 @@ __all__ = [
     "propose_deltas",
     "reflect",
 ]
-
-_COMMIT_TRIES = 32
-"""Compare-and-swap attempts before a batch is abandoned; each retry reads the newer version.
-
-With eight processes learning nonstop, one batch in eight loses five times in a row.
-"""
 
 Change = Callable[[Playbook], Curated]
 
@@ -306,7 +301,7 @@ def _both(first: Change, second: Change) -> Change:
 async def _commit(
     store: PlaybookStore, scope: PlaybookScope, change: Change, once: IdempotentCommit | None = None
 ) -> Learned:
-    for attempt in range(_COMMIT_TRIES):
+    async for is_last in swap_tries():
         current = await store.load(scope)
         if once is not None and await once.settled(store, scope):
             return Learned(current, Curated(current.playbook, [], []), changed=False)
@@ -324,7 +319,7 @@ async def _commit(
                 commit_id=None if once is None else once.job,
             )
         except ConflictError:
-            if attempt == _COMMIT_TRIES - 1:
+            if is_last:
                 raise
             continue
         return Learned(stored, curated, changed=stored.version != current.version)

@@ -26,6 +26,7 @@ from acc_ace.core.playbook.playbook_diff import PlaybookDiff, diff_playbooks
 from acc_ace.core.playbook.playbook_form import Reading
 from acc_ace.core.playbook.playbook_store import PlaybookStore
 from acc_ace.core.playbook.refine.refinement import room_maker
+from acc_ace.core.playbook.swap_tries import swap_tries
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.bullet import Bullet, clean_id
 from acc_ace.core.schemas.delta import Author, DeltaBatch, DeltaKind, DeltaResult, DeltaStatus
@@ -41,9 +42,6 @@ MOST_IMPORTED = 10_000
 """Maximum bullets of one import; each is screened and logged."""
 
 _MOST_SEQ = 2**53 - 1
-_TRIES = 32
-"""Compare-and-swap attempts when no version is expected."""
-
 _MOST_RECORDS = 2_000
 """Maximum records read for the history of one bullet."""
 
@@ -234,7 +232,7 @@ class PlaybookService:
 
     async def rollback(self, version: int, *, expected_version: int | None = None) -> PlaybookEdit:
         """Roll back to the content of a version. Raises NotFoundError for an unknown one."""
-        for attempt in range(_TRIES):
+        async for is_last in swap_tries():
             current = (await self.store.load(self.scope)).version
             expected = current if expected_version is None else expected_version
             try:
@@ -242,7 +240,7 @@ class PlaybookService:
                     self.scope, version, expected_version=expected, by=self.author
                 )
             except ConflictError:
-                if expected_version is not None or attempt == _TRIES - 1:
+                if expected_version is not None or is_last:
                     raise
                 continue
             return PlaybookEdit(stored, [])
@@ -299,7 +297,7 @@ class PlaybookService:
         return DeltaRecord(kind=kind, bullet_id=after.id, before=before, after=after, **stamp)
 
     async def _commit(self, change: Change, expected_version: int | None) -> PlaybookEdit:
-        for attempt in range(_TRIES):
+        async for is_last in swap_tries():
             current = await self.store.load(self.scope)
             if expected_version is not None and current.version != expected_version:
                 raise ConflictError(
@@ -318,7 +316,7 @@ class PlaybookService:
                     expected_version=current.version,
                 )
             except ConflictError:
-                if attempt == _TRIES - 1:
+                if is_last:
                     raise
                 continue
             return PlaybookEdit(stored, curated.results, curated.departures)
