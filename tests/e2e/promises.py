@@ -238,6 +238,11 @@ def loaded_by(browser: Browser) -> set[str]:
     return {each for each in received if each.startswith("http")}
 
 
+def shows(tab: Browser, text: str) -> Callable[[], bool]:
+    """Whether a tab shows a text, asked again and again."""
+    return lambda: text in tab.text()
+
+
 def timeline(http: httpx.Client, user: str) -> httpx.Response:
     """An open stream of news of a user's session; its status is there, its body is not read."""
     query = {"user": user, "session": "s"}

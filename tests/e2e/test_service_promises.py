@@ -44,6 +44,7 @@ from tests.e2e.promises import (
     rows,
     say,
     sealed,
+    shows,
     timeline,
     typed,
 )
@@ -209,10 +210,10 @@ def test_the_eighth_tab_of_a_browser_loads_and_can_talk(server: Server) -> None:
         for tab in tabs:
             tab.open(f"{server.url}/ui/#/session/acc_ace/user/s")
         for tab in tabs:
-            tab.wait(lambda tab=tab: "Aiko leads" in tab.text(), "another tab")
+            tab.wait(shows(tab, "Aiko leads"), "another tab")
         report_of(server, "Tomoko owns checkout.", user="user")
         for tab in tabs:
-            tab.wait(lambda tab=tab: "Tomoko owns" in tab.text(), "news in another tab")
+            tab.wait(shows(tab, "Tomoko owns"), "news in another tab")
 
 
 def test_a_stream_that_is_never_read_holds_nobody_up(server: Server) -> None:

@@ -43,6 +43,7 @@ from tests.e2e.promises import (
     rows,
     say,
     sealed,
+    shows,
     timeline,
 )
 from tests.fakes.extensions import needs
@@ -238,7 +239,7 @@ def test_a_chat_beside_many_tabs_is_answered(server: Server) -> None:
         tabs = [browser, *(browser.tab() for _ in range(9))]
         for tab in tabs:
             tab.open(f"{server.url}/ui/#/session/acc_ace/user/s")
-            tab.wait(lambda tab=tab: "Aiko leads" in tab.text(), "a tab")
+            tab.wait(shows(tab, "Aiko leads"), "a tab")
         ask = "fetch('/v1/sessions').then(r => { document.title = 'got ' + r.status })"
         tabs[-1].evaluate(f"({ask}, 0)")
         tabs[-1].wait(lambda: "got 200" in tabs[-1].evaluate("document.title"), "an answer")
