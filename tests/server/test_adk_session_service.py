@@ -195,6 +195,7 @@ async def test_a_session_shows_the_state_and_the_playbook_that_their_stores_hold
     service = SqlSessionService(
         SqliteDatabase(tmp_path / "memory.db"), owns_database=True, projection=projection
     )
+    service.bound("shop")
     await started(service)
     assert await state(service) == {PLAYBOOK: empty}
     held |= {**OURS, **LEARNED}
@@ -202,6 +203,18 @@ async def test_a_session_shows_the_state_and_the_playbook_that_their_stores_hold
     held.clear()
     assert await state(service) == {}
     assert "memory_not_shown session=s-1: the journal cannot be read" in caplog.text
+    await service.close()
+
+
+async def test_the_key_of_a_host_whose_app_is_not_bounded_is_its_own(tmp_path: Path) -> None:
+    async def projection(_: SessionKey) -> dict[str, Any]:
+        return {}
+
+    service = SqlSessionService(
+        SqliteDatabase(tmp_path / "memory.db"), owns_database=True, projection=projection
+    )
+    await started(service)
+    assert await state(service) == OURS
     await service.close()
 
 

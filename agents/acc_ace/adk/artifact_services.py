@@ -120,7 +120,7 @@ class FileArtifacts(FileArtifactService):
         make_directory(self.root_dir)
         make_directory(path.parent)
         try:
-            with path.open("ab" if at else "xb") as file:
+            with path.open("ab" if at else "wb") as file:
                 file.write(content)
         except OSError as error:
             raise _store_error(path, error) from error

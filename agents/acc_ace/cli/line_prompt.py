@@ -17,6 +17,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any, Self, TextIO, TypeVar
 
+from acc_ace.core.text.redaction import mask_secrets
 from acc_ace.storage.private_files import make_private
 
 _PROMPT = "> "
@@ -64,6 +65,8 @@ def line_history(path: Path) -> Iterator[None]:
         make_private(path.parent)
         path.touch(mode=0o600)
         readline.write_history_file(path)
+        typed = path.read_text(encoding="utf-8", errors="surrogateescape")
+        path.write_text(mask_secrets(typed), encoding="utf-8", errors="surrogateescape")
 
 
 T = TypeVar("T")

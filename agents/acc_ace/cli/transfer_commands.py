@@ -217,12 +217,19 @@ async def _restore(file: Path, scopes: list[PlaybookScope]) -> None:
         for scope in scopes:
             if scope.user and scope.app in await container.erasure.apps(scope.user):
                 raise exists(scope)
-        try:
+        users = [Tenant(scope.app, scope.user) for scope in scopes if scope.user]
+        written: list[Tenant] = []
+
+        def work(rows: Rows) -> None:
+            _restore_rows(file, rows, artifacts)
+            # In the transaction that has taken up each user, who had nothing before.
+            written.extend(users)
             _restore_files(file, files, container.settings.data_dir)
-            await container.database.write(lambda rows: _restore_rows(file, rows, artifacts))
-        except BaseException:
-            # Of users alone, who had none before.
-            for tenant in (Tenant(scope.app, scope.user) for scope in scopes if scope.user):
+
+        try:
+            await container.database.write(work)
+        except Exception:
+            for tenant in written:
                 await files.erase(tenant)
                 await PromptHistory(container.settings.data_dir).erase(tenant)
             raise
@@ -247,7 +254,7 @@ def _restore_files(file: Path, files: FileArtifacts, data_dir: Path) -> None:
         elif record["kind"] == "file":
             content = b64decode(record["base64"])
             files.restore(tenant, record["path"], content, at=record["at"])
-        elif record["kind"] == "typed":
+        elif record["kind"] == "typed" and tenant.app == APP_NAME:
             history = history_path(data_dir, tenant.user)
             make_directory(history.parent)
             history.touch(mode=0o600)

@@ -75,7 +75,10 @@ def masked_input(x_t: TurnInput) -> TurnInput:
 def masked_turn(turn: Interaction) -> Interaction:
     """The evidence of a turn with its answer and the results of its tools masked."""
     decision = turn.decision and turn.decision.model_copy(
-        update={"final_answer": mask_secrets(turn.decision.final_answer)}
+        update={
+            "final_answer": mask_secrets(turn.decision.final_answer),
+            "reasoning": [mask_secrets(each) for each in turn.decision.reasoning],
+        }
     )
     results = [
         each.model_copy(

@@ -1,7 +1,7 @@
 """The events of a running turn, buffered, then written with the state and calls they change."""
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum, auto
 
 from google.adk.errors.session_not_found_error import SessionNotFoundError
@@ -75,10 +75,16 @@ class TurnBuffer:
     """Write buffer of the events that one invocation has appended to its session."""
 
     def __init__(
-        self, key: SessionKey, invocation_id: str, *, projected: Collection[str] = ()
+        self,
+        key: SessionKey,
+        invocation_id: str,
+        *,
+        projected: Collection[str] = (),
+        masks: Callable[[Event], Event] | None = None,
     ) -> None:
-        """`projected` are the keys of state that are in other stores."""
+        """`projected` are the keys of state that are in other stores; `masks` takes out secrets."""
         self.key, self.invocation_id, self._projected = key, invocation_id, projected
+        self._masks = masks
         self._events: list[Event] = []
         self._ahead: dict[str, str] = {}
         self._stage = _Stage.OPEN
@@ -101,6 +107,7 @@ class TurnBuffer:
             make_storable(event)
             take_projection(event, self._projected)
             event.actions.state_delta = lasting(event.actions.state_delta)
+            event = self._masks(event) if self._masks else event
             events.append(event)
             self._ahead[event.id] = body_of(event)
 

@@ -48,6 +48,7 @@ from acc_ace.adk.sessions.event_rows import (
     starts_turn,
 )
 from acc_ace.adk.sessions.json_safe import hold_live, json_form, make_storable
+from acc_ace.adk.sessions.masked_event import masked_event
 from acc_ace.adk.sessions.session_rows import (
     SessionRow,
     add_session,
@@ -77,7 +78,6 @@ from acc_ace.adk.sessions.stored_state import (
 )
 from acc_ace.core.schemas.base import OWN_APP, SessionKey, Tenant
 from acc_ace.core.schemas.state import PERSISTED, PLAYBOOK
-from acc_ace.core.text.redaction import mask_secrets
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Database
 
@@ -120,7 +120,6 @@ class SqlSessionService(StoredSessions):
         self._on_delete = on_delete
         self._owns_database = owns_database
         self._projection, self._has_tokens = projection, has_tokens
-        self._projected = PERSISTED if projection else {PLAYBOOK}
         self._masks_secrets = masks_secrets
         self._turns: OrderedDict[tuple[SessionKey, str], TurnBuffer] = OrderedDict()
 
@@ -137,7 +136,8 @@ class SqlSessionService(StoredSessions):
         ended = [name for name, turn in self._turns.items() if not turn.is_open]
         for name in ended[: max(0, len(ended) - _ENDED_TURNS)]:
             del self._turns[name]
-        buffer = TurnBuffer(key, invocation_id, projected=self._projected)
+        masks = masked_event if self._masks(key.app) else None
+        buffer = TurnBuffer(key, invocation_id, projected=self._projection_of(key.app), masks=masks)
         self._turns[key, invocation_id] = buffer
         return buffer
 
@@ -236,7 +236,7 @@ class SqlSessionService(StoredSessions):
         key = _key(session)
         live = make_storable(event)
         protect(event, key, has_tokens=self._has_tokens)
-        projection = take_projection(event, self._projected)
+        projection = take_projection(event, self._projection_of(key.app))
         session.state.update(projection)
         if projection and is_bare(event):
             # Their own stores have all of it.
@@ -324,10 +324,17 @@ class SqlSessionService(StoredSessions):
         # ADK's Runner asks for a run and for a rewind in the same words.
         return config is None and app in self._bounded and not _is_rewinding()
 
+    def _projection_of(self, app: str) -> frozenset[str]:
+        """Our keys that its sessions show from other stores; `ccs` of any other app is its own."""
+        return PERSISTED if self._projection and app in self._bounded else frozenset({PLAYBOOK})
+
+    def _masks(self, app: str) -> bool:
+        return self._masks_secrets and app in self._bounded
+
     async def _store(self, key: SessionKey, event: Event, *, loaded_at: float) -> None:
         """Store an event, unless its turn holds it back."""
-        if self._masks_secrets and key.app in self._bounded:
-            event = _masked(event)
+        if self._masks(key.app):
+            event = masked_event(event)
         buffer = self._turns.get((key, event.invocation_id))
         if buffer is not None:
             if not buffer.keeps_back(event):
@@ -349,18 +356,6 @@ def _bodies(rows: Rows, session: int, config: GetSessionConfig) -> list[str]:
     if limit is None and since is None:
         return [row.body for row in read_all(rows, session)]
     return [] if limit == 0 else read_newest(rows, session, limit=limit, since=since)
-
-
-def _masked(event: Event) -> Event:
-    """The event with the secrets of its texts masked; calls stay whole, for they may be run."""
-    if event.content is None:
-        return event
-    parts = [
-        part.model_copy(update={"text": mask_secrets(part.text)}) if part.text else part
-        for part in event.content.parts or []
-    ]
-    content = event.content.model_copy(update={"parts": parts})
-    return event.model_copy(update={"content": content})
 
 
 def _is_rewinding() -> bool:

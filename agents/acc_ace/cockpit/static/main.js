@@ -1,7 +1,7 @@
 /** The shell: navigation, whose data is shown, keys, and the view of the route. */
 
 import { html, render, useErrorBoundary, useState } from "./lib/preact.js";
-import { whose } from "./lib/api.js";
+import { viewer as signedIn, whose } from "./lib/api.js";
 import { useData } from "./lib/data.js";
 import { t } from "./lib/i18n.js";
 import { applyPrefs, nextLang, nextTheme, usePrefs } from "./lib/prefs.js";
@@ -38,6 +38,7 @@ function App() {
   whose.app = app;
   // With a token the token decides; to name another user would be refused.
   whose.user = me?.signed_in ? "" : user;
+  signedIn.user = me?.signed_in ? me.user : "";
 
   useKeys((event) => {
     if (event.key === "?") setHelpOpen(true);

@@ -35,7 +35,8 @@ def store_error(error: sqlite3.Error, path: Path) -> StoreError:
 def damage(error: Exception, path: Path) -> CorruptStoreError:
     """The error of a file that is damaged."""
     return CorruptStoreError(
-        f"database {path} is damaged ({error}); move it away to start over, or restore a copy"
+        f"database {path} is damaged ({error}); restore a copy, or, to start over, move "
+        f"{path.parent} away"
     )
 
 

@@ -12,6 +12,9 @@ const TURN_MS = 2_000;
 /** What every request is about; the router sets it. */
 export const whose = { app: "", user: "" };
 
+/** Who is signed in, if anybody: no part of a request. */
+export const viewer = { user: "" };
+
 /** An answer that is no success: the server's problem document, or a lost connection (status 0). */
 export class Problem extends Error {
   constructor(status, detail) {
@@ -101,7 +104,8 @@ export async function* conversation(path, body, { headers, signal } = {}) {
  * `onState` hears "live", "reconnecting", "missing" (no such route) or "refused". Returns the end.
  */
 export function follow(path, query, { onEvent, onState }) {
-  const href = address(path, query);
+  // The fragment is not sent: it keeps who signed in apart from whoever signs in next.
+  const href = `${address(path, query)}#${encodeURIComponent(viewer.user)}`;
   if (!globalThis.SharedWorker) return follows(href, onEvent, onState);
   let port;
   const begin = () => {
