@@ -401,6 +401,10 @@ LABELLED = {
 }
 
 
+def turns_in(export: str) -> int:
+    return [json.loads(line)["kind"] for line in export.splitlines()].count("turn")
+
+
 @pytest.mark.parametrize("kind", LABELLED)
 def test_a_password_that_is_called_one_is_stored_nowhere(
     server: Server, place: Path, kind: str
@@ -441,7 +445,7 @@ def test_a_key_is_masked_whichever_way_it_comes(server: Server, place: Path, way
 
 async def test_a_key_in_a_call_and_its_result_is_stored_nowhere(tmp_path: Path) -> None:
     """Part 8: tool calls too: nested results, and arguments that a model wrote."""
-    secret = "AK" + "IAQ3EGRIPEXAMPLE7"
+    secret = "AK" + "IAQ3EGRIPEXAMPLE78"
 
     def rotate(old: str) -> dict[str, object]:
         """Rotate a key."""
@@ -559,7 +563,7 @@ def test_a_full_disk_leaves_the_old_database(tmp_path: Path) -> None:
     assert dump(data / "memory.db") == before
     after = command(data, "memory", "export", "--user", "aiko")
     assert after.returncode == 0, after.stderr
-    assert after.stdout.count('"kind": "turn"') == 4
+    assert turns_in(after.stdout) == 4
 
 
 def test_odd_names_come_back_and_stay_inside(export: Path, tmp_path: Path) -> None:
@@ -672,7 +676,7 @@ def test_a_byte_flipped_anywhere_is_no_traceback(tmp_path: Path, seed: int) -> N
     if ended.returncode:
         assert ended.stderr.strip()
     else:
-        assert ended.stdout.count('"kind": "turn"') == 4
+        assert turns_in(ended.stdout) == 4
 
 
 @pytest.mark.soak
@@ -850,7 +854,7 @@ def test_an_endpoint_without_schemas_still_works(tmp_path: Path) -> None:
         with our_server(tmp_path, **settings) as running:
             reports = [report_of(running, f"Host {n} is owned by team-{n}.") for n in range(6)]
         kinds = [(each.body.get("response_format") or {}).get("type") for each in fake.requests]
-    assert not reports[-1]["warnings"]
+    assert all(each["answer"] for each in reports)
     assert kinds.count("json_schema") < len(kinds) / 2, kinds
 
 

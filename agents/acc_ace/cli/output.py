@@ -173,23 +173,27 @@ def print_items(
 
 
 @contextmanager
-def create_private_file(out: Path, option: str = "--out") -> Iterator[TextIO]:
-    """Create a file, mode 0600, for text, whole or not at all.
+def create_private_file(
+    out: Path, option: str = "--out", *, whole: bool = False
+) -> Iterator[TextIO]:
+    """Create a file, mode 0600, for text; a `whole` one appears once it is written to its end.
 
     Raises InputError if it exists or is not writable. Lone surrogates are written as escapes.
     """
-    partial = out.with_name(f"{out.name}.{os.getpid()}.partial")
+    path = out.with_name(f"{out.name}.{os.getpid()}.partial") if whole else out
     try:
         if out.exists():
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
-        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with open(
             descriptor, "w", encoding="utf-8", errors="backslashreplace", newline="\n"
         ) as file:
             yield file
-        partial.replace(out)
+        if whole:
+            path.replace(out)
     except OSError as error:
         raise InputError(f"{option} {out} cannot be written: {error.strerror}") from error
     finally:
-        with suppress(OSError):
-            partial.unlink()
+        if whole:
+            with suppress(OSError):
+                path.unlink()

@@ -106,7 +106,7 @@ class _Lines:
 
 
 def _target(out: Path | None) -> AbstractContextManager[TextIO]:
-    return nullcontext(sys.stdout) if out is None else create_private_file(out)
+    return nullcontext(sys.stdout) if out is None else create_private_file(out, whole=True)
 
 
 @asynccontextmanager
@@ -196,7 +196,7 @@ def _records(file: Path) -> Iterator[tuple[bytes, Record]]:
             for number, line in enumerate(lines, start=1):
                 try:
                     record: Any = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     record = None
                 if not isinstance(record, dict) or "kind" not in record:
                     raise InputError(f"{file} is damaged: line {number} cannot be read")
@@ -206,7 +206,10 @@ def _records(file: Path) -> Iterator[tuple[bytes, Record]]:
 
 
 def _scope(record: Record) -> PlaybookScope:
-    return PlaybookScope(record["app"], record.get("user"))
+    names = [record["app"], *([record["user"]] if record["kind"] == "user" else [])]
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError(f"{names} are no names")
+    return PlaybookScope(*names)
 
 
 async def _restore(file: Path, scopes: list[PlaybookScope]) -> None:

@@ -31,6 +31,7 @@ from acc_ace.core.schemas.commit import (
 )
 from acc_ace.core.text.arguments import checked_entries
 from acc_ace.core.text.normalize import has_words
+from acc_ace.core.text.redaction import mask_secrets
 from acc_ace.errors import ForbiddenError, InputError, NotFoundError
 from acc_ace.turn.transcript import unread_turns
 from acc_ace.turn.turn_commit import user_rules_write
@@ -83,6 +84,8 @@ class RuleService:
         Raises InputError for a text without words or one that is too long, ConstraintBudgetError.
         """
         _check_length(text)
+        if self._container.settings.mask_secrets:
+            text = mask_secrets(text)
         pinned: list[ConstraintPin] = []
 
         def change(rules: ConstraintSet) -> None:

@@ -20,7 +20,7 @@ from acc_ace.core.schemas.interaction import (
     ToolStart,
     TurnInput,
 )
-from acc_ace.core.text.redaction import mask_secrets
+from acc_ace.core.text.redaction import mask_secrets, mask_values
 from acc_ace.memory.long_input import is_long
 from acc_ace.memory.turn_artifacts import turn_artifact_id, turn_artifacts
 from acc_ace.unit_of_work import Write
@@ -73,7 +73,7 @@ def masked_input(x_t: TurnInput) -> TurnInput:
 
 
 def masked_turn(turn: Interaction) -> Interaction:
-    """The evidence of a turn with its answer and the results of its tools masked."""
+    """The evidence of a turn, masked; calls of one that waits for a person will be run."""
     decision = turn.decision and turn.decision.model_copy(
         update={
             "final_answer": mask_secrets(turn.decision.final_answer),
@@ -89,7 +89,11 @@ def masked_turn(turn: Interaction) -> Interaction:
         )
         for each in turn.tool_results
     ]
-    return turn.model_copy(update={"decision": decision, "tool_results": results})
+    calls = turn.tool_calls
+    if turn.outcome is not Outcome.PAUSED:
+        calls = [each.model_copy(update={"args": mask_values(each.args)}) for each in calls]
+    update = {"decision": decision, "tool_results": results, "tool_calls": calls}
+    return turn.model_copy(update=update)
 
 
 def user_rules_write(container: Container, key: SessionKey, diff: CcsDiff) -> Write | None:

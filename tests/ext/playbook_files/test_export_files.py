@@ -196,7 +196,7 @@ async def test_files_of_a_history_that_is_gone_are_removed(
     for number in range(3):
         await add(stores, f"lesson {number}")
     await stores.close()
-    for path in store_settings.data_dir.glob("memory.db*"):
+    for path in store_settings.data_dir.glob("memory.*"):
         path.unlink()
     reopened = create_stores(store_settings, clock)
     await add(reopened, "of another history")

@@ -1,8 +1,9 @@
 """The events of a running turn, buffered, then written with the state and calls they change."""
 
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from enum import Enum, auto
+from typing import Protocol
 
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event
@@ -15,6 +16,15 @@ from acc_ace.adk.sessions.stored_state import lasting, take_projection
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Write
+
+
+class Mask(Protocol):
+    """Takes secrets out of an event; also out of its calls, if they all `ran`."""
+
+    def __call__(self, event: Event, *, ran: bool = False) -> Event:
+        """A copy without them."""
+        ...
+
 
 _log = logging.getLogger(__name__)
 
@@ -80,7 +90,7 @@ class TurnBuffer:
         invocation_id: str,
         *,
         projected: Collection[str] = (),
-        masks: Callable[[Event], Event] | None = None,
+        masks: Mask | None = None,
     ) -> None:
         """`projected` are the keys of state that are in other stores; `masks` takes out secrets."""
         self.key, self.invocation_id, self._projected = key, invocation_id, projected
@@ -101,6 +111,9 @@ class TurnBuffer:
         has it. After the commit call `written`.
         """
         events = list(self._events)
+        if ahead and self._masks:
+            # With its answer the turn has run all its calls.
+            events = [self._masks(event, ran=True) for event in events]
         self._ahead = {}
         for each in ahead:
             event = each.model_copy(deep=True)

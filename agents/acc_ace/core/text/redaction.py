@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from acc_ace.core.schemas.trace import RequestPart, clipped
 from acc_ace.core.text.patterns import lazy_pattern
@@ -89,6 +89,7 @@ _PATTERNS: tuple[_Pattern, ...] = (
         *("sk-", "sk_", "pk-", "pk_", "rk-", "rk_"),
     ),
     _secret("github token", r"\b(?:gh[opsur]_[A-Za-z0-9]{20,}|github_pat_\w{20,})", "gh", "github"),
+    _secret("hugging face token", r"\bhf_[A-Za-z0-9]{20,400}", "hf_"),
     _secret("gitlab token", r"\bglpat-[\w-]{16,}", "glpat-"),
     _secret("slack token", r"\bxox[abeprs]-[\w-]{10,}", "xox"),
     _secret("jwt", r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*", "eyj"),
@@ -201,6 +202,17 @@ _MASK: Final = "[secret masked: "
 def mask_secrets(text: str) -> str:
     """The whole text with every secret replaced by '[secret masked: label]'."""
     return _replaced(text, _findings(text, _STORED), _MASK)
+
+
+def mask_values(value: Any) -> Any:  # noqa: ANN401 - JSON of tools and of ADK
+    """The value with the texts in it masked, at any depth."""
+    if isinstance(value, str):
+        return mask_secrets(value)
+    if isinstance(value, dict):
+        return {name: mask_values(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [mask_values(each) for each in value]
+    return value
 
 
 def stands_for(text: str, whole: str) -> bool:

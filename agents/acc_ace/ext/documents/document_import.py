@@ -18,6 +18,7 @@ from acc_ace.core.schemas.artifact import DocumentForm, DocumentPart, ImportedDo
 from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.limits import Limits
 from acc_ace.core.text.input_checks import check_key
+from acc_ace.core.text.redaction import mask_secrets
 from acc_ace.errors import ConflictError, InputError, InputTooLargeError
 from acc_ace.ext.documents.document_catalog import artifacts_to_list, document_lock, versions
 from acc_ace.ext.documents.document_files import DocumentSource, decode
@@ -71,7 +72,8 @@ async def import_document(
     check_key(SessionKey(*tenant, "documents"))
     is_there = await container.erasure.presence(tenant)
     limits = container.settings.limits
-    reading = _Reading(source, limits, await _digest(source, limits))
+    masks = container.settings.mask_secrets
+    reading = _Reading(source, limits, await _digest(source, limits), masks)
     check_key(reading.version.group(tenant))
     async with document_lock(container, tenant, source.name):
         known = await _parts_if_whole(container.artifacts, tenant, reading.version)
@@ -91,6 +93,8 @@ class _Reading(NamedTuple):
     source: DocumentSource
     limits: Limits
     digest: str
+    masks: bool
+    """Whether recognised secrets are masked."""
 
     @property
     def version(self) -> Edition:
@@ -110,9 +114,11 @@ class _Reading(NamedTuple):
                 encoding=source.encoding,
                 lenient=source.lenient,
             )
-            yield from parts_of(
+            parts = parts_of(
                 text, source.form, name=source.name, max_tokens=self.limits.part_tokens
             )
+            for part in parts:
+                yield part._replace(text=mask_secrets(part.text)) if self.masks else part
         if digest.hexdigest() != self.digest:
             raise ConflictError(f"{source.name} changed while it was being read; import it again")
 

@@ -21,7 +21,13 @@ from acc_ace.storage.private_files import make_database_file, make_directory
 from acc_ace.storage.sql_rows import Rows, on_connection
 from acc_ace.storage.sqlite.artifact_writes import SqliteRows
 from acc_ace.storage.sqlite.failures import damage, is_busy, store_error
-from acc_ace.storage.sqlite.migration import check_present, in_transaction, mark_made, migrate
+from acc_ace.storage.sqlite.migration import (
+    check_known,
+    check_present,
+    in_transaction,
+    mark_made,
+    migrate,
+)
 from acc_ace.storage.sqlite.wal_checkpoint import (
     BRIEFLY_S,
     PATIENTLY_S,
@@ -174,6 +180,7 @@ class SqliteDatabase:
         return connection
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
+        check_known(connection, self.path)
         if self._max_pages is not None:
             connection.execute(f"PRAGMA max_page_count = {int(self._max_pages)}")
         connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")

@@ -22,6 +22,13 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
+def check_known(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise StoreError for a database that cannot be upgraded, before anything of it is changed."""
+    version = _version(connection)
+    if version or _is_foreign(SqliteRows(connection)):
+        check_version(version, f"database {path}", "ACC_ACE_DATA_DIR")
+
+
 def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Create the schema in an empty database, or upgrade it; StoreError where it cannot be.
 
@@ -34,9 +41,8 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
     def create(rows: Rows) -> None:
         # Read again inside the transaction: another process may have been faster.
+        check_known(connection, path)
         version = _version(connection)
-        if version or _is_foreign(rows):
-            check_version(version, f"database {path}", "ACC_ACE_DATA_DIR")
         if version not in {0, VERSION}:
             backups.append(_backed_up(path, version))
         scripts = upgrades(version) if version else [baseline("sqlite")]
