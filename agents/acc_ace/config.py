@@ -4,11 +4,10 @@ Blocks nest with two underscores (`ACC_ACE_GENERATOR__MODEL`); Google's variable
 """
 
 import os
-from datetime import UTC, tzinfo
+from datetime import tzinfo
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from dotenv import dotenv_values
 from pydantic import Field, SecretStr, ValidationError, field_validator
@@ -33,6 +32,7 @@ from acc_ace.model_settings import (
     Role,
     ToolForm,
 )
+from acc_ace.setting_values import agents_of_a_clone, parse_tokens, shown_value, zone_of
 
 __all__ = [
     "AUTO",
@@ -69,12 +69,6 @@ _CONTENT = {
     "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": ("NO_CONTENT", "SPAN_AND_EVENT"),
 }
 """What tells ADK not to export what was said, and to do so. By default its spans have it."""
-
-
-def _agents_of_a_clone() -> Path | None:
-    """The folder of ADK apps around this package in a clone; None in an installation."""
-    folder = Path(__file__).parents[1]
-    return folder if folder.name == "agents" and (folder / "services.py").is_file() else None
 
 
 _TOOLS = ("tools", "acting_tools", "read_only_tools")
@@ -174,7 +168,7 @@ class Settings(NamedSettings):
         default=True, description="Start new sessions with the notes of the user's earlier ones."
     )
     agent_dir: Path | None = Field(
-        default_factory=_agents_of_a_clone,
+        default_factory=agents_of_a_clone,
         description="Directory of ADK apps; used in a clone only.",
     )
     serve_web_interface: bool = Field(default=True, description="Serve ADK's web UI.")
@@ -311,14 +305,11 @@ class Settings(NamedSettings):
         default=None, description="Log each request; empty = at the log levels DEBUG and INFO."
     )
     log_content: bool = Field(
-        default=False,
-        description="Put what users and models say into the spans and logs that OpenTelemetry "
-        "exports.",
+        default=False, description="Put what was said into what OpenTelemetry exports."
     )
     prometheus: bool = Field(
         default=False,
-        description="Serve measures for Prometheus at /v1/operations/metrics; needs the extra "
-        "'otel'.",
+        description="Serve measures at /v1/operations/metrics; needs the extra 'otel'.",
     )
     operators: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
@@ -329,7 +320,7 @@ class Settings(NamedSettings):
     @field_validator("auth_tokens", mode="before")
     @classmethod
     def _tokens(cls, value: object) -> object:
-        return _parse_tokens(value) if isinstance(value, str) else value
+        return parse_tokens(value) if isinstance(value, str) else value
 
     @field_validator(
         "allow_origins", "trusted_hosts", *_TOOLS, "playbook_editors", "operators", mode="before"
@@ -342,14 +333,14 @@ class Settings(NamedSettings):
 
     @field_validator("time_zone")
     @classmethod
-    def _known_zone(cls, name: str) -> str:
-        _zone(name)
+    def _knownzone_of(cls, name: str) -> str:
+        zone_of(name)
         return name
 
     @property
     def zone(self) -> tzinfo:
         """The time zone named by `time_zone`."""
-        return _zone(self.time_zone)
+        return zone_of(self.time_zone)
 
     def agent(self, role: Role) -> AgentSettings:
         """The block of one agent."""
@@ -367,17 +358,6 @@ class Settings(NamedSettings):
 def block_name(role: Role) -> str:
     """The settings block of a role: `guard` is the guard's mode."""
     return "guard_model" if role == "guard" else role
-
-
-def _zone(name: str) -> tzinfo:
-    """A zone by its IANA name; UTC needs no zone data. Raises ValueError."""
-    try:
-        return UTC if name.upper() == "UTC" else ZoneInfo(name)
-    # A name that is not a path below the zone data raises a plain ValueError.
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ValueError(
-            f"'{name}' is not a time zone; use an IANA name such as Asia/Tokyo"
-        ) from error
 
 
 def google_credentials() -> str | None:
@@ -445,17 +425,14 @@ def load_settings() -> Settings:
     except ValidationError as error:
         problems = "; ".join(
             f"ACC_ACE_{'__'.join(str(part) for part in item['loc']).upper()}: {item['msg']} "
-            f"(got {_shown(item.get('input'))})"
+            f"(got {shown_value(item.get('input'))})"
             for item in error.errors()
         )
         raise ConfigError(f"invalid settings: {problems}. See .env.example.") from error
 
 
 def settle_telemetry(*, with_content: bool) -> bool:
-    """Whether OpenTelemetry's own variables ask for an export; no text in it, unless asked for.
-
-    What the variables say of the text stays as it is.
-    """
+    """Whether OpenTelemetry's own variables ask for an export; what they say of its text stays."""
     for name, (without, within) in _CONTENT.items():
         os.environ.setdefault(name, within if with_content else without)
     is_stopped = os.environ.get(_STOPPED, "").lower() == "true"
@@ -474,23 +451,3 @@ def stop_telemetry() -> None:
 def settings() -> Settings:
     """The settings of this process, read once."""
     return load_settings()
-
-
-def _parse_tokens(text: str) -> dict[str, str]:
-    tokens: dict[str, str] = {}
-    for item in filter(None, (part.strip() for part in text.split(","))):
-        user, separator, token = item.partition(":")
-        if not separator or not user or not token:
-            raise ValueError("expected 'user:token' pairs, comma-separated")
-        if user in tokens:
-            raise ValueError("a user is named twice")
-        if (other := next((name for name in tokens if tokens[name] == token), None)) is not None:
-            raise ValueError(f"{other} and {user} have the same token; give each user their own")
-        tokens[user] = token
-    return tokens
-
-
-def _shown(value: object) -> str:
-    """An invalid value, shortened; hidden when it may hold a secret."""
-    text = repr(value)
-    return "<hidden>" if ":" in text else text[:80]

@@ -58,11 +58,11 @@ def _projection(container: Container) -> Projection:
 
     async def read(key: SessionKey) -> dict[str, Any]:
         head = await container.journal.head(key)
-        shown: dict[str, Any] = {} if head is None else {CCS: head.state.to_state()}
+        state: dict[str, Any] = {} if head is None else {CCS: head.state.to_state()}
         if shows_playbook:
             stored = await container.playbooks.load(PlaybookScope(key.app))
             if stored.version or key.app == OWN_APP:
-                shown[PLAYBOOK] = stored.to_state()
-        return shown
+                state[PLAYBOOK] = stored.to_state()
+        return state
 
     return read

@@ -8,13 +8,14 @@ from datetime import timedelta
 from acc_ace.core.playbook.curation.curation_record import Curated, CurationContext, Refiner
 from acc_ace.core.playbook.playbook_store import PlaybookStore
 from acc_ace.core.playbook.refine.refine_plan import Refined, make_room, refine
-from acc_ace.core.playbook.swap_tries import swap_tries
 from acc_ace.core.schemas.base import PlaybookScope
 from acc_ace.core.schemas.playbook import Playbook, StoredPlaybook
 from acc_ace.errors import ConflictError
 
 SCOPES_COUNTED = 1_024
 """Maximum playbooks whose turns a process counts."""
+
+_TRIES = 5
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class PlaybookRefiner:
 
         Raises ConflictError after repeated write conflicts, or StoreError; nothing is changed.
         """
-        async for is_last in swap_tries():
+        for attempt in range(_TRIES):
             current = await self._store.load(scope)
             # Refining thousands of bullets takes a second; do not block the event loop.
             refined = await asyncio.to_thread(
@@ -92,7 +93,7 @@ class PlaybookRefiner:
                     scope, refined.playbook, refined.records, expected_version=current.version
                 )
             except ConflictError:
-                if is_last:
+                if attempt == _TRIES - 1:
                     raise
                 continue
             return Refinement(stored, refined)
