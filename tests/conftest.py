@@ -52,6 +52,15 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    """A command that a test calls in this process changes the mask of no other."""
+    before = os.umask(0o022)
+    os.umask(before)
+    yield
+    os.umask(before)
+
+
+@pytest.fixture(autouse=True)
 def clean_environment(
     tmp_path: Path, authority: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[None]:

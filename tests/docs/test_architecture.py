@@ -151,6 +151,7 @@ def test_settings_know_only_errors_and_schemas() -> None:
         "acc_ace.errors",
         "acc_ace.model_settings",
         "acc_ace.core.schemas.limits",
+        "acc_ace.setting_values",
     }
 
 

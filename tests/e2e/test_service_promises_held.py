@@ -732,7 +732,7 @@ def test_a_lock_longer_than_a_turn_is_an_error_in_time(tmp_path: Path) -> None:
     """docs/deploy.md: at most as long as a turn may take; then 503 store_error, nothing half."""
     roles = ("QUALIFIER", "COMPRESSOR", "GENERATOR", "REFLECTOR", "CURATOR", "GUARD_MODEL")
     settings = {f"ACC_ACE_{role}__TIMEOUT_S": "10" for role in roles}
-    with our_server(tmp_path, ACC_ACE_LIMITS__TURN_MODEL_S="10", **settings) as running:
+    with our_server(tmp_path, ACC_ACE_LIMITS__TURN_WAIT_S="10", **settings) as running:
         report_of(running, "hello")
         with locked(tmp_path / "data" / "memory.db", 32):
             started = time.monotonic()

@@ -9,6 +9,7 @@ import httpx
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
+from acc_ace.core.schemas.limits import Limits
 from tests.server.asgi import client, scripted_app
 
 TURN = "/v1/sessions/s/turns"
@@ -16,7 +17,7 @@ TURN = "/v1/sessions/s/turns"
 
 @asynccontextmanager
 async def _server(data_dir: Path) -> AsyncIterator[httpx.AsyncClient]:
-    settings = Settings(data_dir=data_dir, serve_web_interface=False)
+    settings = Settings(data_dir=data_dir, serve_web_interface=False, limits=Limits(turn_wait_s=1))
     app = scripted_app(build_container(settings))
     async with client(app) as http:
         yield http

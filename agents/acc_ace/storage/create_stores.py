@@ -210,7 +210,7 @@ def _sqlite(
     is_kept = settings.store == "sqlite"
     database = SqliteDatabase(
         settings.data_dir / DATABASE_FILE if is_kept else IN_MEMORY,
-        busy_timeout_s=settings.limits.turn_model_s,
+        busy_timeout_s=settings.limits.turn_wait_s,
     )
     follower = open_playbook_files(settings) if is_kept else None
     dense = sqlite_dense(database, embedder, memory_mb=settings.embedder.memory_mb)

@@ -31,7 +31,7 @@ def open_session_service(
             SqliteDatabase,
         )
 
-        wait_s = container.settings.limits.turn_model_s
+        wait_s = container.settings.limits.turn_wait_s
         own = SqliteDatabase(directory / DATABASE_FILE, busy_timeout_s=wait_s)
     return SqlSessionService(
         own or container.database,
