@@ -9,8 +9,9 @@ import httpx
 import pytest
 
 from tests.e2e.processes import ROOT
+from tests.fakes.extensions import needs
 
-pytestmark = pytest.mark.soak
+pytestmark = [pytest.mark.soak, needs("embedded")]
 
 BUILD_S, START_S = 1_200.0, 90.0
 MOST_BYTES = 900_000_000

@@ -12,6 +12,9 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 from tests.e2e.processes import ProcessError, our_server
+from tests.fakes.extensions import needs
+
+pytestmark = needs("embedded")
 
 SAID = "Never restart the payments database."
 TOKENS = "ops:operator-token-123456,you:a-users-token-123456"
