@@ -9,10 +9,12 @@ import errno
 import logging
 import socket
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI
+from uvicorn.config import LOGGING_CONFIG
 
 from acc_ace.config import Settings
 from acc_ace.errors import ConfigError
@@ -66,12 +68,19 @@ class DrainingServer(uvicorn.Server):
 
 
 def serve(app: FastAPI, listener: socket.socket, *, on_ready: Callable[[], None]) -> None:
-    """Serve on an open socket until SIGINT or SIGTERM."""
-    server_of(app, on_ready=on_ready).run(sockets=[listener])
+    """Serve on an open socket until SIGINT or SIGTERM; this process logs as the settings say."""
+    context: ServerContext = app.state.acc_ace
+    log = log_config(context.container.settings)
+    server_of(app, on_ready=on_ready, log=log).run(sockets=[listener])
 
 
-def server_of(app: FastAPI, *, on_ready: Callable[[], None]) -> DrainingServer:
-    """The server of an app; in a thread it heeds no signal, and ends by its `should_exit`."""
+def server_of(
+    app: FastAPI, *, on_ready: Callable[[], None], log: dict[str, Any] = LOGGING_CONFIG
+) -> DrainingServer:
+    """The server of an app; in a thread it heeds no signal, and ends by its `should_exit`.
+
+    `log` configures logging; by default that of uvicorn alone.
+    """
     context: ServerContext = app.state.acc_ace
     settings = context.container.settings
     is_logged = settings.access_log
@@ -79,7 +88,8 @@ def server_of(app: FastAPI, *, on_ready: Callable[[], None]) -> DrainingServer:
         is_logged = settings.log_level in {"DEBUG", "INFO"}
     config = uvicorn.Config(
         app,
-        log_config=log_config(settings),
+        log_config=log,
+        log_level=settings.log_level.lower() if log is LOGGING_CONFIG else None,
         access_log=is_logged,
         http=header_timeout(settings.limits.receive_s),
         timeout_graceful_shutdown=_LINGER_S,

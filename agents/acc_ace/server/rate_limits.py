@@ -10,7 +10,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from acc_ace.errors import InputError
-from acc_ace.server.identity import DEFAULT_USER, PUBLIC, USER, header, users_named
+from acc_ace.server.identity import DEFAULT_USER, PUBLIC, Identities, header, users_named
 from acc_ace.server.problems import problem, problem_response
 
 _MINUTE_S: Final = 60.0
@@ -57,8 +57,10 @@ class UserLimits:
     A user is whom the token names; without tokens, whom the request names, as everywhere.
     """
 
-    def __init__(self, app: ASGIApp, *, requests_per_minute: int, streams: int) -> None:
-        self._app = app
+    def __init__(
+        self, app: ASGIApp, *, identities: Identities, requests_per_minute: int, streams: int
+    ) -> None:
+        self._app, self._identities = app, identities
         self._most = requests_per_minute
         self._requests = Allowance(requests_per_minute)
         self._streams = streams
@@ -66,10 +68,10 @@ class UserLimits:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection, as ASGI asks."""
-        if not _counts(scope):
+        user = self._user_of(scope) if _counts(scope) else None
+        if user is None:  # Nobody: the guard of tokens refuses, or the path is free.
             await self._app(scope, receive, send)
             return
-        user = _user_of(scope)
         refusal = self._refusal(user, scope)
         if refusal is None:
             self._requests.take(user)
@@ -78,6 +80,14 @@ class UserLimits:
             await send({"type": "websocket.close", "code": _TRY_AGAIN_LATER, "reason": "limit"})
         else:
             await refusal(scope, receive, send)
+
+    def _user_of(self, scope: Scope) -> str | None:
+        if self._identities.required:
+            return self._identities.of_request(scope)
+        try:
+            return next(users_named(scope), DEFAULT_USER)
+        except InputError:  # Its route says so.
+            return DEFAULT_USER
 
     def _refusal(self, user: str, scope: Scope) -> Response | None:
         if wait := self._requests.wait_s(user):
@@ -121,11 +131,3 @@ def _is_stream(scope: Scope) -> bool:
     query: bytes = scope.get("query_string", b"")
     is_wanted = _SSE in (header(scope, b"accept") or "") or b"stream=" in query
     return scope["path"] in _STREAMS or is_wanted
-
-
-def _user_of(scope: Scope) -> str:
-    proven: str | None = scope.get(USER)
-    try:
-        return proven or next(users_named(scope), DEFAULT_USER)
-    except InputError:  # Its route says so.
-        return DEFAULT_USER
