@@ -39,7 +39,7 @@ PINS: Final = {
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(459, 250),
     "deep tests": Pin(60, 60),
-    "code lines": Pin(51_479, 42_500),
+    "code lines": Pin(51_488, 42_500),
     "code lines of the core": Pin(27_388, 23_500),
     "modules that the plugin loads": Pin(137, 150),
     "class names defined twice": Pin(0, 0),
