@@ -11,6 +11,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.config import Settings
 from acc_ace.server.app import create_app
 from acc_ace.server.rate_limits import Allowance
+from tests.fakes.extensions import needs
 from tests.fakes.loopback import served
 from tests.server.asgi import client
 
@@ -27,6 +28,7 @@ def settings(**limits: int) -> Settings:
     )
 
 
+@needs("embedded")
 async def test_ten_thousand_requests_of_one_user_are_clear_errors_and_others_are_served() -> None:
     app = create_app(build_container(settings(requests_per_minute=100)))
     async with client(app) as http:
@@ -43,6 +45,7 @@ async def test_ten_thousand_requests_of_one_user_are_clear_errors_and_others_are
     await app.state.acc_ace.close()
 
 
+@needs("embedded")
 async def test_the_routes_of_adk_count_too_and_without_tokens_the_named_user_counts() -> None:
     limits = {"requests_per_minute": 5}
     app = create_app(
@@ -57,6 +60,7 @@ async def test_the_routes_of_adk_count_too_and_without_tokens_the_named_user_cou
     await app.state.acc_ace.close()
 
 
+@needs("embedded")
 def test_one_user_cannot_hold_all_streams() -> None:
     app = create_app(build_container(settings(streams=3)))
     with served(app) as url, httpx.Client(base_url=url, headers=auth("aiko")) as aiko:
@@ -96,6 +100,7 @@ async def test_a_whole_minute_may_be_used_at_once() -> None:
         assert 0 < allowance.wait_s("a") <= 60
 
 
+@needs("embedded")
 async def test_wrong_tokens_at_the_sign_in_are_limited_by_address_and_in_total() -> None:
     app = create_app(build_container(settings(login_tries=3)))
     right = {"token": TOKENS["aiko"].get_secret_value()}
