@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Collection, Sequence
 from enum import Enum, auto
-from typing import Protocol
 
 from google.adk.errors.session_not_found_error import SessionNotFoundError
 from google.adk.events import Event
@@ -11,20 +10,12 @@ from google.adk.events import Event
 from acc_ace.adk.sessions.event_retention import apply_rewind
 from acc_ace.adk.sessions.event_rows import OPEN_CALLS, add_event, body_of, under_free_id
 from acc_ace.adk.sessions.json_safe import make_storable
+from acc_ace.adk.sessions.masked_event import masked_event
 from acc_ace.adk.sessions.session_rows import touch_session, write_state
 from acc_ace.adk.sessions.stored_state import lasting, take_projection
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.storage.sql_rows import Rows
 from acc_ace.unit_of_work import Write
-
-
-class Mask(Protocol):
-    """Takes secrets out of an event; also out of its calls, if they all `ran`."""
-
-    def __call__(self, event: Event, *, ran: bool = False) -> Event:
-        """A copy without them."""
-        ...
-
 
 _log = logging.getLogger(__name__)
 
@@ -90,11 +81,11 @@ class TurnBuffer:
         invocation_id: str,
         *,
         projected: Collection[str] = (),
-        masks: Mask | None = None,
+        masks_secrets: bool = False,
     ) -> None:
-        """`projected` are the keys of state that are in other stores; `masks` takes out secrets."""
+        """`projected` are the keys of state that are in other stores."""
         self.key, self.invocation_id, self._projected = key, invocation_id, projected
-        self._masks = masks
+        self._masks_secrets = masks_secrets
         self._events: list[Event] = []
         self._ahead: dict[str, str] = {}
         self._stage = _Stage.OPEN
@@ -111,18 +102,16 @@ class TurnBuffer:
         has it. After the commit call `written`.
         """
         events = list(self._events)
-        if ahead and self._masks:
-            # With its answer the turn has run all its calls.
-            events = [self._masks(event, ran=True) for event in events]
-        self._ahead = {}
         for each in ahead:
             event = each.model_copy(deep=True)
             make_storable(event)
             take_projection(event, self._projected)
             event.actions.state_delta = lasting(event.actions.state_delta)
-            event = self._masks(event) if self._masks else event
             events.append(event)
-            self._ahead[event.id] = body_of(event)
+        if self._masks_secrets:
+            # With its answer the turn has run all its calls.
+            events = [masked_event(event, ran=bool(ahead)) for event in events]
+        self._ahead = {event.id: body_of(event) for event in events[len(self._events) :]}
 
         def work(rows: Rows) -> None:
             if events:

@@ -136,8 +136,12 @@ class SqlSessionService(StoredSessions):
         ended = [name for name, turn in self._turns.items() if not turn.is_open]
         for name in ended[: max(0, len(ended) - _ENDED_TURNS)]:
             del self._turns[name]
-        masks = masked_event if self._masks(key.app) else None
-        buffer = TurnBuffer(key, invocation_id, projected=self._projection_of(key.app), masks=masks)
+        buffer = TurnBuffer(
+            key,
+            invocation_id,
+            projected=self._projection_of(key.app),
+            masks_secrets=self._masks_secrets,
+        )
         self._turns[key, invocation_id] = buffer
         return buffer
 
@@ -328,20 +332,18 @@ class SqlSessionService(StoredSessions):
         """Our keys that its sessions show from other stores; `ccs` of any other app is its own."""
         return PERSISTED if self._projection and app in self._bounded else frozenset({PLAYBOOK})
 
-    def _masks(self, app: str) -> bool:
-        return self._masks_secrets and app in self._bounded
-
     async def _store(self, key: SessionKey, event: Event, *, loaded_at: float) -> None:
         """Store an event, unless its turn holds it back."""
-        if self._masks(key.app):
-            event = masked_event(event)
         buffer = self._turns.get((key, event.invocation_id))
+        is_bounded = key.app in self._bounded
+        if self._masks_secrets and is_bounded and not (buffer and buffer.is_open):
+            event = masked_event(event)  # What is held back is masked once it is written.
         if buffer is not None:
             if not buffer.keeps_back(event):
                 await self.database.write(lambda rows: write_events(rows, key, [event]))
             return
         # Turns of a bounded app run one at a time, and the journal is the authority on their state.
-        loaded = None if key.app in self._bounded else loaded_at
+        loaded = None if is_bounded else loaded_at
         await self.database.write(lambda rows: write_event(rows, key, event, loaded_at=loaded))
 
     async def _shown(self, session: Session) -> Session:
