@@ -125,6 +125,12 @@ async def test_a_body_that_no_reader_can_follow_is_422(http: httpx.AsyncClient) 
     assert names(refused.json()) == (422, "invalid_request", ["body", "body"])
 
 
+async def test_no_text_where_a_name_is_due_is_422(http: httpx.AsyncClient) -> None:
+    part = {"mediaResolution": {"level": {}}}
+    refused = await sent(http, f"{SESSIONS}/s-1/artifacts", {"filename": "a", "artifact": part})
+    assert (refused["status"], refused["code"]) == (422, "invalid_request")
+
+
 @pytest.mark.parametrize("path", ["ccs/versions/{n}", "ccs/history?before={n}"])
 async def test_a_version_that_no_database_can_count_to_is_422(
     http: httpx.AsyncClient, path: str

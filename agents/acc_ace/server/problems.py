@@ -2,6 +2,7 @@
 
 import logging
 import math
+import traceback
 from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
@@ -163,7 +164,16 @@ def install_problem_handlers(app: FastAPI, *, data_dir: Path) -> None:
             return await ours(request, error.__cause__)
         raise error
 
+    async def misread(request: Request, error: Exception) -> Response:
+        """What google-genai raises at a value that is no text where a name is asked for."""
+        frames = traceback.extract_tb(error.__traceback__)
+        if not frames or frames[-1].name != "_missing_":
+            raise error
+        detail = "a field that takes one of several names has a value that is no text"
+        return problem_response(problem(422, "invalid_request", detail, instance=request.url.path))
+
     app.add_exception_handler(AccAceError, ours)
+    app.add_exception_handler(AttributeError, misread)
     app.add_exception_handler(RuntimeError, wrapped)
     app.add_exception_handler(SessionNotFoundError, ours)
     app.add_exception_handler(InputValidationError, ours)
