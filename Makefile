@@ -64,7 +64,7 @@ env-example: $(RUNS) ## Write .env.example from the settings
 lock: $(DEVELOPS) ## Resolve the dependencies again and write the three locks
 	$(PY) -m uv --version >/dev/null 2>&1 || $(PIP) uv
 	$(LOCK) --upgrade --group build --group dev --extra postgres --extra embed --extra background \
-	  --extra survivor --extra lab --extra otel --output-file requirements.dev.lock
+	  --extra survivor --extra lab --extra otel --extra mcp --output-file requirements.dev.lock
 	$(LOCK) --constraint requirements.dev.lock --group build --output-file requirements.lock
 	$(LOCK) --constraint requirements.dev.lock --extra postgres --extra mcp --extra background \
 	  --extra otel --output-file requirements.server.lock
