@@ -199,6 +199,11 @@ class Settings(NamedSettings):
         description="Maximum Reflector calls per turn to refine its reflection; it stops early "
         "when nothing changes.",
     )
+    pipeline: Literal["sequential", "workflow"] = Field(
+        default="sequential",
+        description="How ADK runs the stages of a turn: as a SequentialAgent, which ADK is going "
+        "to remove, or as a Workflow, its successor.",
+    )
     compress: Literal["every", "adaptive"] = Field(
         default="every",
         description="Turns in which the Compressor's model is asked: 'every' one, or those that "
