@@ -30,7 +30,7 @@ root_agent = Agent(
 app = App(name="desk", root_agent=root_agent, plugins=[BoundedMemoryPlugin()])
 
 MESSAGES = (
-    "Never restart db-01 during business hours.",
+    "Never restart db-01.",
     "The disk of web-03 is at 81 %.",
     "Restart db-01 now.",
 )
