@@ -70,7 +70,6 @@ _CONTENT = {
 }
 """What tells ADK not to export what was said, and to do so. By default its spans have it."""
 
-
 _TOOLS = ("tools", "acting_tools", "read_only_tools")
 
 
@@ -200,9 +199,7 @@ class Settings(NamedSettings):
         "when nothing changes.",
     )
     pipeline: Literal["sequential", "workflow"] = Field(
-        default="sequential",
-        description="How ADK runs the stages of a turn: as a SequentialAgent, which ADK is going "
-        "to remove, or as a Workflow, its successor.",
+        default="sequential", description="How ADK runs the stages: 'sequential' or 'workflow'."
     )
     compress: Literal["every", "adaptive"] = Field(
         default="every",
