@@ -15,7 +15,7 @@ from google.adk.runners import Runner
 from google.genai import types
 
 from acc_ace.errors import ModelUnavailable
-from acc_ace.pipeline import build_app
+from acc_ace.pipeline import build_app, build_pipeline
 from config import ROLES, Settings
 from schemas.report import AnswerChunk, TurnDone, TurnPaused
 from tests.fakes.scripted_llm import Reply, call
@@ -44,7 +44,8 @@ async def versions(talk: Talk) -> list[int]:
 
 
 async def test_adk_web_draws_the_five_stages(talk: Talk) -> None:
-    graph = await get_agent_graph(build_app(talk.container).root_agent, [])
+    models = dict.fromkeys(ROLES, talk.llm)
+    graph = await get_agent_graph(build_pipeline(talk.container, models), [])
     assert not isinstance(graph, bytes)
     drawn = dict.fromkeys(line.split()[0] for line in graph.source.splitlines() if line.strip())
     assert [name for name in drawn if name in STAGES] == [*STAGES]
