@@ -70,7 +70,6 @@ _CONTENT = {
 }
 """What tells ADK not to export what was said, and to do so. By default its spans have it."""
 
-
 _TOOLS = ("tools", "acting_tools", "read_only_tools")
 
 
@@ -198,6 +197,9 @@ class Settings(NamedSettings):
         le=5,
         description="Maximum Reflector calls per turn to refine its reflection; it stops early "
         "when nothing changes.",
+    )
+    pipeline: Literal["sequential", "workflow"] = Field(
+        default="sequential", description="How ADK runs the stages: 'sequential' or 'workflow'."
     )
     compress: Literal["every", "adaptive"] = Field(
         default="every",

@@ -3,15 +3,15 @@
 Each stage calls the step of its name in `turn.lifecycle`, as the plugin and the controller do. What
 the Compressor's model proposes becomes CCS_t by the five commit rules.
 
-This is the only file that names SequentialAgent. ADK deprecates it in favour of Workflow; the
-path there is in docs/adr/0003-sequential-agent.md.
+This is the only file that names SequentialAgent, which ADK deprecates in favour of Workflow. Either
+runs the stages, as the setting `pipeline` says: docs/adr/0036-the-stages-as-a-workflow.md.
 """
 
 import warnings
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 
-from google.adk.agents import BaseAgent, SequentialAgent
+from google.adk.agents import BaseAgent
 from google.adk.apps import App
 from google.adk.models import BaseLlm
 
@@ -23,9 +23,11 @@ from acc_ace.adk.stages.learning_stages import learning_stages
 from acc_ace.adk.stages.stage import ContentlessStage, Work, step
 from acc_ace.adk.structured_agent import direct_completions
 from acc_ace.adk.tools import build_tools
+from acc_ace.adk.workflow_sequence import WorkflowSequence
 from acc_ace.config import ROLES, Role
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import OWN_APP
+from acc_ace.errors import ConfigError
 from acc_ace.model_settings import is_small
 from acc_ace.models.resilient import ResilientLlm
 from acc_ace.turn.learning_queue import TurnLearning
@@ -90,10 +92,11 @@ def build_pipeline(
         guard=guard,
     )
     stages: list[BaseAgent] = [*_steps(container, records, completions), generator]
+    line = WorkflowSequence if container.settings.pipeline == "workflow" else sequence
     if container.settings.learning != "off":
         learns = learning_stages(records, learning, completions).items()
-        stages += [pair[0] if len(pair) == 1 else sequence(name, *pair) for name, pair in learns]
-    pipeline = sequence("pipeline", *stages, description="One bounded turn.")
+        stages += [pair[0] if len(pair) == 1 else line(name, *pair) for name, pair in learns]
+    pipeline = line("pipeline", *stages, description="One bounded turn.")
     learn = partial(learning.learn, models=completions)
     return RootAgent(
         container, records, pipeline, by_role, learn=learn, learning=background, guard=guard
@@ -143,8 +146,15 @@ def _steps(
     ]
 
 
-def sequence(name: str, *agents: BaseAgent, description: str = "") -> SequentialAgent:
-    """Agents that run one after the other."""
+def sequence(name: str, *agents: BaseAgent, description: str = "") -> BaseAgent:
+    """Agents one after the other. Raises ConfigError for an ADK without SequentialAgent."""
+    try:
+        from google.adk.agents import SequentialAgent  # noqa: PLC0415 - ADK is going to remove it
+    except ImportError as error:
+        raise ConfigError(
+            "ACC_ACE_PIPELINE=sequential needs SequentialAgent, which this version of google-adk "
+            "does not have; set ACC_ACE_PIPELINE=workflow"
+        ) from error
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "SequentialAgent is deprecated", DeprecationWarning)
         return SequentialAgent(name=name, sub_agents=list(agents), description=description)

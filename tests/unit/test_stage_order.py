@@ -1,7 +1,6 @@
 """The five stages of a turn and the pair are in the pipeline, in their order and by their names."""
 
 import pytest
-from google.adk.agents import SequentialAgent
 
 from acc_ace import build_container
 from acc_ace.pipeline import build_pipeline
@@ -19,12 +18,17 @@ PAIRS = {
 }
 
 
+KINDS = {"sequential": "SequentialAgent", "workflow": "WorkflowSequence"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("learning", PAIRS)
-async def test_the_pipeline_is_the_five_stages_and_the_pair(learning: str) -> None:
-    container = build_container(Settings.model_validate({"store": "memory", "learning": learning}))
+async def test_the_pipeline_is_the_five_stages_and_the_pair(learning: str, kind: str) -> None:
+    chosen = {"store": "memory", "learning": learning, "pipeline": kind}
+    container = build_container(Settings.model_validate(chosen))
     root = build_pipeline(container, dict.fromkeys(ROLES, ScriptedLlm()))
     [pipeline] = root.sub_agents
-    assert isinstance(pipeline, SequentialAgent)
+    assert type(pipeline).__name__ == KINDS[kind]
     five, pair = pipeline.sub_agents[:5], pipeline.sub_agents[5:]
     assert [type(stage).__name__ for stage in five] == [
         "StateInitializer",
