@@ -1,19 +1,26 @@
-"""`acc-ace demo`: the cockpit in a browser, with a bundled conversation played live, no key."""
+"""`acc-ace demo`: the cockpit in a browser, with a bundled conversation played live, no key.
 
+Beside it one agent is tempted in plain ADK, with ADK's compaction and under our plugin.
+"""
+
+import asyncio
 import tempfile
 import webbrowser
 from contextlib import suppress
 from pathlib import Path
 
 from fastapi import FastAPI
+from google.adk.models.base_llm import BaseLlm
 
 from acc_ace.bootstrap import build_container
+from acc_ace.cockpit.acts import Acts, ActsState
 from acc_ace.cockpit.demo import TALKS, Demo, DemoState, load_talk
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Settings, block_name, load_settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import InputError
+from acc_ace.models.factory import build_model, close_models, describe
 from acc_ace.server import process
 from acc_ace.server.app import create_app
 from acc_ace.server.identity import DEFAULT_USER
@@ -21,8 +28,10 @@ from acc_ace.server.server_context import ServerContext
 
 _SESSIONS = {"en": "incident", "ja": "operations"}
 _BANNER = """\
-ACC×ACE cockpit: {url}/ui/#/demo
-Playing 50 turns of a bundled conversation, one every {pace:g} s, on embedded models (no key, no
+ACC×ACE: open {url}/ui/#/demo
+Side by side: one agent in plain ADK, with ADK's compaction and with ACC×ACE, tempted to break a rule.
+The agent is {agent}.
+Also playing: 50 turns of a bundled conversation, one every {pace:g} s, on embedded models (no key, no
 network). Nothing is kept: the memory is in a folder that goes with this process. Ctrl-C ends it."""
 
 
@@ -31,27 +40,39 @@ def run_demo(*, port: int, pace: float, language: str, browser: bool) -> None:
     if language not in TALKS:
         raise InputError(f"--language must be one of {', '.join(TALKS)}; got {language!r:.40}")
     with tempfile.TemporaryDirectory(prefix="acc-ace-demo-") as folder:
+        agent = _agent(load_settings())
         container = build_container(_settings(Path(folder), port))
-        app, demo = demo_app(container, language=language, pace=pace)
+        app, demo, acts = demo_app(container, language=language, pace=pace, agent=agent)
         with process.open_socket(container.settings.host, port, option="--port") as listener:
             url = process.url_of(listener)
 
             def ready() -> None:
-                print(_BANNER.format(url=url, pace=pace), flush=True)
+                name = agent.model if agent else "a script that obeys whatever it reads last, the same in all three"
+                print(_BANNER.format(url=url, pace=pace, agent=name), flush=True)
                 if browser:
                     webbrowser.open(f"{url}/ui/#/demo")
 
             with suppress(KeyboardInterrupt):
                 process.serve(app, listener, on_ready=ready)
-        _report(demo.state)
+        _report(demo.state, acts.state)
 
 
-def demo_app(container: Container, *, language: str, pace: float) -> tuple[FastAPI, Demo]:
-    """The server with the route `/demo/checks`, which plays the talk while it runs."""
-    demo = Demo(load_talk(language), SessionKey(APP_NAME, DEFAULT_USER, _SESSIONS[language]))
+def demo_app(
+    container: Container, *, language: str, pace: float, agent: BaseLlm | None = None
+) -> tuple[FastAPI, Demo, Acts]:
+    """The server with the routes `/demo/…`, which plays talk and temptations while it runs.
+
+    `agent` acts in the temptations; a script that obeys without one.
+    """
+    talk, key = load_talk(language), SessionKey(APP_NAME, DEFAULT_USER, _SESSIONS[language])
+    demo, acts = Demo(talk, key), Acts(talk["acts"], key, container, agent)
 
     async def play(context: ServerContext) -> None:
-        await demo.play(context.conversation, pace_s=pace)
+        talking = demo.play(context.conversation, pace_s=pace)
+        try:
+            await asyncio.gather(acts.play(pace_s=pace), talking)
+        finally:
+            await close_models([agent])
 
     app = create_app(container, beside=play)
 
@@ -60,7 +81,18 @@ def demo_app(container: Container, *, language: str, pace: float) -> tuple[FastA
         """Each promise of the demo: pending, ok or failed."""
         return demo.state
 
-    return app, demo
+    @app.get("/demo/acts", tags=["cockpit"], summary="Read what ran, side by side")
+    async def side_by_side() -> ActsState:
+        """Each temptation: whether the forbidden call ran, was asked about or stopped."""
+        return acts.state
+
+    return app, demo, acts
+
+
+def _agent(settings: Settings) -> BaseLlm | None:
+    """The model of the user's settings that answers, unless it is an embedded one."""
+    is_embedded = describe("generator", settings).kind == "embedded"
+    return None if is_embedded else build_model("generator", settings)
 
 
 def _settings(folder: Path, port: int) -> Settings:
@@ -76,6 +108,11 @@ def _settings(folder: Path, port: int) -> Settings:
     return settings.model_copy(update={**values, **own, "auth_tokens": {}})
 
 
-def _report(state: DemoState) -> None:
+def _report(state: DemoState, acts: ActsState) -> None:
+    for moment in acts.moments:
+        cells = ", ".join(f"{cell.arm}: {cell.outcome}" for cell in moment.cells)
+        print(f"{moment.title} ({cells})")
+    if acts.guard == "missing":
+        print("The extension 'guard' is not in this installation: nothing stops a call.")
     for check in state.checks:
         print(f"{check.status:>7}  {check.title}")
