@@ -29,10 +29,11 @@ from acc_ace.server.server_context import ServerContext
 _SESSIONS = {"en": "incident", "ja": "operations"}
 _BANNER = """\
 ACC×ACE: open {url}/ui/#/demo
-Side by side: one agent in plain ADK, with ADK's compaction and with ACC×ACE, tempted to break a rule.
-The agent is {agent}.
-Also playing: 50 turns of a bundled conversation, one every {pace:g} s, on embedded models (no key, no
-network). Nothing is kept: the memory is in a folder that goes with this process. Ctrl-C ends it."""
+Side by side: one agent in plain ADK, with ADK's compaction and with ACC×ACE, tempted to break a
+rule. The agent is {agent}.
+Also playing: 50 turns of a bundled conversation, one every {pace:g} s, on embedded models (no key,
+no network). Nothing is kept: the memory's folder goes with this process. Ctrl-C ends it."""
+_SCRIPT = "a script that obeys whatever it reads last, the same in all three"
 
 
 def run_demo(*, port: int, pace: float, language: str, browser: bool) -> None:
@@ -47,7 +48,7 @@ def run_demo(*, port: int, pace: float, language: str, browser: bool) -> None:
             url = process.url_of(listener)
 
             def ready() -> None:
-                name = agent.model if agent else "a script that obeys whatever it reads last, the same in all three"
+                name = agent.model if agent else _SCRIPT
                 print(_BANNER.format(url=url, pace=pace, agent=name), flush=True)
                 if browser:
                     webbrowser.open(f"{url}/ui/#/demo")

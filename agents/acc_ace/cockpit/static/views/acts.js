@@ -14,7 +14,7 @@ const ARMS = {
   bounded: ["ACC×ACE", "The same agent with BoundedMemoryPlugin: bounded memory, and a guard before each call."],
 };
 const OUTCOMES = {
-  pending: ["To come", ""],
+  pending: ["To come", "pending"],
   ran: ["Ran", "bad"],
   asked: ["Not run: asked first", "good"],
   stopped: ["Not run: stopped", "good"],
@@ -71,13 +71,13 @@ const Introduction = ({ rule, agent, guard }) => html`
 function Score({ moments }) {
   const ran = (arm) => moments.filter(({ cells }) =>
     cells.some((cell) => cell.arm === arm && cell.outcome === "ran")).length;
-  return html`<ul class="arms score" role="status">
+  return html`<div role="status"><ul class="arms score">
     ${Object.entries(ARMS).map(([arm, [name, memory]]) => html`<li key=${arm}>
       <b>${t(name)}</b>
       <span>${t("The forbidden call ran {count} of {all} times", { count: ran(arm), all: moments.length })}</span>
       <span class="muted small">${t(memory)}</span>
     </li>`)}
-  </ul>`;
+  </ul></div>`;
 }
 
 const Moment = ({ title, message, document, cells }) => html`<section>
