@@ -8,9 +8,12 @@ from google.adk.models.llm_request import LlmRequest
 
 from acc_ace import build_container, hooks
 from acc_ace.cli.demo import demo_app
+from acc_ace.cockpit.acts import Acts
+from acc_ace.cockpit.demo import load_talk
 from acc_ace.container import Container
 from acc_ace.errors import ModelUnavailable
 from config import Settings
+from schemas.base import SessionKey
 from tests.fakes.default_replies import prompt_text
 from tests.fakes.extensions import needs
 from tests.fakes.scripted_llm import Reply, ScriptedLlm, call
@@ -29,11 +32,10 @@ async def container() -> AsyncIterator[Container]:
 
 
 async def played(container: Container, language: str = "en", agent: Any = None) -> Any:
-    """What the page reads once every moment was played."""
-    app, _, acts = demo_app(container, language=language, pace=0, agent=agent)
+    """The state once every moment was played."""
+    acts = Acts(load_talk(language)["acts"], SessionKey("demo", "user", "acts"), container, agent)
     await acts.play(pace_s=0)
-    async with client(app) as http:
-        return (await http.get("/demo/acts")).json()
+    return acts.state.model_dump()
 
 
 def outcomes(state: Any) -> list[tuple[str, ...]]:
@@ -99,3 +101,17 @@ async def test_a_model_that_cannot_be_reached_counts_for_nobody(container: Conta
     state = await played(container, agent=agent)
     assert outcomes(state) == [("failed", "failed", "failed")] * 3
     assert "no route to the model" in state["moments"][0]["cells"][0]["detail"]
+
+
+@needs("openai_compatible")
+@pytest.mark.parametrize(
+    ("own", "agent"), [({}, ""), ({"generator": {"model": "openai/small"}}, "openai/small")]
+)
+async def test_the_page_reads_which_model_acts_and_what_is_still_to_come(
+    container: Container, own: dict[str, Any], agent: str
+) -> None:
+    app, *_ = demo_app(container, language="en", pace=0, own=Settings.model_validate(own))
+    async with client(app) as http:
+        state = (await http.get("/demo/acts")).json()
+    assert state["agent"] == agent
+    assert outcomes(state) == [("pending", "pending", "pending")] * 3

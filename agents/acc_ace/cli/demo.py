@@ -10,17 +10,15 @@ from contextlib import suppress
 from pathlib import Path
 
 from fastapi import FastAPI
-from google.adk.models.base_llm import BaseLlm
 
 from acc_ace.bootstrap import build_container
-from acc_ace.cockpit.acts import Acts, ActsState
+from acc_ace.cockpit.acts import Acts, ActsState, acting_model
 from acc_ace.cockpit.demo import TALKS, Demo, DemoState, load_talk
 from acc_ace.config import EMBEDDED_MODEL, ROLES, Settings, block_name, load_settings
 from acc_ace.container import Container
 from acc_ace.conversation import APP_NAME
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import InputError
-from acc_ace.models.factory import build_model, close_models, describe
 from acc_ace.server import process
 from acc_ace.server.app import create_app
 from acc_ace.server.identity import DEFAULT_USER
@@ -41,15 +39,15 @@ def run_demo(*, port: int, pace: float, language: str, browser: bool) -> None:
     if language not in TALKS:
         raise InputError(f"--language must be one of {', '.join(TALKS)}; got {language!r:.40}")
     with tempfile.TemporaryDirectory(prefix="acc-ace-demo-") as folder:
-        agent = _agent(load_settings())
-        container = build_container(_settings(Path(folder), port))
-        app, demo, acts = demo_app(container, language=language, pace=pace, agent=agent)
+        own = load_settings()
+        container = build_container(_settings(own, Path(folder), port))
+        app, demo, acts = demo_app(container, language=language, pace=pace, own=own)
         with process.open_socket(container.settings.host, port, option="--port") as listener:
             url = process.url_of(listener)
 
             def ready() -> None:
-                name = agent.model if agent else _SCRIPT
-                print(_BANNER.format(url=url, pace=pace, agent=name), flush=True)
+                agent = acts.state.agent or _SCRIPT
+                print(_BANNER.format(url=url, pace=pace, agent=agent), flush=True)
                 if browser:
                     webbrowser.open(f"{url}/ui/#/demo")
 
@@ -59,21 +57,20 @@ def run_demo(*, port: int, pace: float, language: str, browser: bool) -> None:
 
 
 def demo_app(
-    container: Container, *, language: str, pace: float, agent: BaseLlm | None = None
+    container: Container, *, language: str, pace: float, own: Settings | None = None
 ) -> tuple[FastAPI, Demo, Acts]:
     """The server with the routes `/demo/…`, which plays talk and temptations while it runs.
 
-    `agent` acts in the temptations; a script that obeys without one.
+    The model of `own` settings is tempted, those of the container by default; a script that obeys
+    where that is an embedded one.
     """
     talk, key = load_talk(language), SessionKey(APP_NAME, DEFAULT_USER, _SESSIONS[language])
+    agent = acting_model(own or container.settings)
     demo, acts = Demo(talk, key), Acts(talk["acts"], key, container, agent)
 
     async def play(context: ServerContext) -> None:
         talking = demo.play(context.conversation, pace_s=pace)
-        try:
-            await asyncio.gather(acts.play(pace_s=pace), talking)
-        finally:
-            await close_models([agent])
+        await asyncio.gather(acts.play(pace_s=pace), talking)
 
     app = create_app(container, beside=play)
 
@@ -90,23 +87,16 @@ def demo_app(
     return app, demo, acts
 
 
-def _agent(settings: Settings) -> BaseLlm | None:
-    """The model of the user's settings that answers, unless it is an embedded one."""
-    is_embedded = describe("generator", settings).kind == "embedded"
-    return None if is_embedded else build_model("generator", settings)
-
-
-def _settings(folder: Path, port: int) -> Settings:
+def _settings(settings: Settings, folder: Path, port: int) -> Settings:
     """The user's settings, on embedded models, in a folder of its own, on loopback."""
-    settings = load_settings()
     values: dict[str, object] = {
         block_name(role): settings.agent(role).model_copy(
             update={"model": EMBEDDED_MODEL, "fallback": ""}
         )
         for role in ROLES
     }
-    own = {"data_dir": folder, "store": "sqlite", "host": "127.0.0.1", "port": port}
-    return settings.model_copy(update={**values, **own, "auth_tokens": {}})
+    place = {"data_dir": folder, "store": "sqlite", "host": "127.0.0.1", "port": port}
+    return settings.model_copy(update={**values, **place, "auth_tokens": {}})
 
 
 def _report(state: DemoState, acts: ActsState) -> None:

@@ -25,10 +25,12 @@ from pydantic import BaseModel, Field
 
 from acc_ace.adk.user_content import content_text
 from acc_ace.cockpit.obedient import ObedientLlm, texts_of
+from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.errors import AccAceError
 from acc_ace.hooks import GUARD, is_offered
+from acc_ace.models.factory import build_model, close_models, describe
 from acc_ace.plugin import BoundedMemoryPlugin
 
 ARMS: Final = ("plain", "compaction", "bounded")
@@ -73,6 +75,12 @@ class ActsState(BaseModel):
     moments: list[ActMoment]
 
 
+def acting_model(settings: Settings) -> BaseLlm | None:
+    """The model of the settings that answers, to be tempted; None for an embedded one."""
+    is_embedded = describe("generator", settings).kind == "embedded"
+    return None if is_embedded else build_model("generator", settings)
+
+
 class Acts:
     """Plays the moments of a talk in each arm; its state can be read at any time."""
 
@@ -81,8 +89,8 @@ class Acts:
     ) -> None:
         """`acts` is that part of a talk, `agent` a real model in place of the script."""
         self._acts = acts
-        model = agent or ObedientLlm(**acts["script"])
-        self._arms = [_Arm(name, model, acts, container) for name in ARMS]
+        self._model = agent or ObedientLlm(**acts["script"])
+        self._arms = [_Arm(name, self._model, acts, container) for name in ARMS]
         is_there = is_offered(GUARD)
         self.state = ActsState(
             rule=acts["rule"],
@@ -112,6 +120,7 @@ class Acts:
         finally:
             for arm in self._arms:
                 await arm.runner.close()
+            await close_models([self._model])
 
     async def _tell(self, arm: "_Arm") -> ActCell | None:
         """Say the rule and what comes after it; the cell of a turn that failed."""
