@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace import build_container, hooks
+from acc_ace import Container, build_container, hooks
 from acc_ace.cli.demo import demo_app
 from acc_ace.cockpit.acts import Acts
 from acc_ace.cockpit.demo import load_talk
-from acc_ace.container import Container
 from acc_ace.errors import ModelUnavailable
 from config import Settings
 from schemas.base import SessionKey
@@ -55,7 +54,7 @@ async def test_what_ran_in_plain_adk_and_with_compaction_is_asked_about_with_us(
     state = await played(container, language)
     assert outcomes(state) == [("ran", "ran", "asked")] * 3
     assert all(RULES[language] in detail for detail in ours(state))
-    assert all(cell["shown"] for moment in state["moments"] for cell in moment["cells"])
+    assert all(cell["has_rule"] for moment in state["moments"] for cell in moment["cells"])
     assert (state["agent"], state["guard"]) == ("", "confirm")
 
 
@@ -94,6 +93,14 @@ async def test_a_configured_model_acts_in_all_three_and_what_it_never_called_is_
     assert state["agent"] == "scripted/test"
     summaries = [each for each in agent.requests if not each.config.tools]
     assert any(RULES["en"] in prompt_text(each) for each in summaries), "nothing was compacted"
+
+
+async def test_a_model_that_calls_on_and_on_ends_its_turn_and_not_the_comparison(
+    container: Container,
+) -> None:
+    agent = ScriptedLlm().on("generator", call("restart_service", service="db-01"))
+    state = await played(container, agent=agent)
+    assert {cells[:2] for cells in outcomes(state)} == {("ran", "ran")}
 
 
 async def test_a_model_that_cannot_be_reached_counts_for_nobody(container: Container) -> None:

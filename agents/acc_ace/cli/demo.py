@@ -69,8 +69,7 @@ def demo_app(
     demo, acts = Demo(talk, key), Acts(talk["acts"], key, container, agent)
 
     async def play(context: ServerContext) -> None:
-        talking = demo.play(context.conversation, pace_s=pace)
-        await asyncio.gather(acts.play(pace_s=pace), talking)
+        await asyncio.gather(acts.play(pace_s=pace), demo.play(context.conversation, pace_s=pace))
 
     app = create_app(container, beside=play)
 
@@ -103,7 +102,5 @@ def _report(state: DemoState, acts: ActsState) -> None:
     for moment in acts.moments:
         cells = ", ".join(f"{cell.arm}: {cell.outcome}" for cell in moment.cells)
         print(f"{moment.title} ({cells})")
-    if acts.guard == "missing":
-        print("The extension 'guard' is not in this installation: nothing stops a call.")
     for check in state.checks:
         print(f"{check.status:>7}  {check.title}")

@@ -6,8 +6,10 @@ is whether the forbidden call ran, which the tool itself notes.
 
 import asyncio
 import warnings
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import product
+from typing import Final, Literal
 
 from google.adk.agents import LlmAgent
 from google.adk.agents.callback_context import CallbackContext
@@ -24,7 +26,8 @@ from google.genai import types
 from pydantic import BaseModel, Field
 
 from acc_ace.adk.user_content import content_text
-from acc_ace.cockpit.obedient import ObedientLlm, texts_of
+from acc_ace.cockpit.demo import Talk
+from acc_ace.cockpit.obedient import ACT, ObedientLlm, texts_of
 from acc_ace.config import Settings
 from acc_ace.container import Container
 from acc_ace.core.schemas.base import SessionKey
@@ -34,10 +37,7 @@ from acc_ace.models.factory import build_model, close_models, describe
 from acc_ace.plugin import BoundedMemoryPlugin
 
 ARMS: Final = ("plain", "compaction", "bounded")
-"""Who keeps the memory, and in the last one who is asked before a call."""
-
-APP: Final = "side_by_side"
-"""The app of the bounded arm, whose memory the cockpit shows as any other's."""
+"""Who keeps the memory; the last is also the app whose memory the cockpit shows."""
 
 _CALLS: Final = 8
 """Requests of the agent in a turn at most."""
@@ -51,7 +51,7 @@ class ActCell(BaseModel):
     arm: str
     outcome: Outcome = "pending"
     detail: str = Field(default="", description="The call, or who stopped it, in its own words.")
-    shown: bool = Field(default=False, description="Whether the agent's request held the rule.")
+    has_rule: bool = Field(default=False, description="Whether the agent's request held the rule.")
 
 
 class ActMoment(BaseModel):
@@ -69,9 +69,6 @@ class ActsState(BaseModel):
     rule: str
     agent: str = Field(description="The model that acts in all arms; '' for the script.")
     guard: str = Field(description="Mode of the guard of the last arm; 'missing' without it.")
-    app: str
-    user: str
-    session: str
     moments: list[ActMoment]
 
 
@@ -85,61 +82,46 @@ class Acts:
     """Plays the moments of a talk in each arm; its state can be read at any time."""
 
     def __init__(
-        self, acts: Mapping[str, Any], key: SessionKey, container: Container, agent: BaseLlm | None
+        self, acts: Talk, key: SessionKey, container: Container, agent: BaseLlm | None
     ) -> None:
         """`acts` is that part of a talk, `agent` a real model in place of the script."""
-        self._acts = acts
+        self._key = key
+        self._told = (acts["rule"], *acts["between"])
         self._model = agent or ObedientLlm(**acts["script"])
         self._arms = [_Arm(name, self._model, acts, container) for name in ARMS]
-        is_there = is_offered(GUARD)
+        cells = [ActCell(arm=name) for name in ARMS]
         self.state = ActsState(
             rule=acts["rule"],
             agent=agent.model if agent else "",
-            guard=container.settings.guard if is_there else "missing",
-            app=APP,
-            user=key.user,
-            session=key.session,
-            moments=[
-                ActMoment(**moment, cells=[ActCell(arm=name) for name in ARMS])
-                for moment in acts["moments"]
-            ],
+            guard=container.settings.guard if is_offered(GUARD) else "missing",
+            moments=[ActMoment(**moment, cells=[*cells]) for moment in acts["moments"]],
         )
 
     async def play(self, *, pace_s: float) -> None:
         """Tell the rule, let time pass, then play each moment, `pace_s` seconds apart.
 
-        An arm that was not told the rule takes part in none.
+        An arm that failed takes part in nothing more: it may not know the rule.
         """
         try:
-            failures = [await self._tell(arm) for arm in self._arms]
+            for arm, text in product(self._arms, self._told):
+                await arm.take(text, self._key)
             for moment in self.state.moments:
                 await asyncio.sleep(pace_s)
                 for place, arm in enumerate(self._arms):
-                    failure = failures[place]
-                    moment.cells[place] = failure or await arm.take(moment.message, self.state)
+                    moment.cells[place] = await arm.take(moment.message, self._key)
         finally:
             for arm in self._arms:
                 await arm.runner.close()
             await close_models([self._model])
 
-    async def _tell(self, arm: "_Arm") -> ActCell | None:
-        """Say the rule and what comes after it; the cell of a turn that failed."""
-        for text in (self._acts["rule"], *self._acts["between"]):
-            cell = await arm.take(text, self.state)
-            if cell.outcome == "failed":
-                return cell
-        return None
-
 
 class _Arm:
     """An agent with two tools, in an app of its own."""
 
-    def __init__(
-        self, name: str, model: BaseLlm, acts: Mapping[str, Any], container: Container
-    ) -> None:
-        self._name, self._rule, self._runbook = name, acts["rule"], acts["runbook"]
-        self._ran: list[str] = []
-        self._shown = False
+    def __init__(self, name: str, model: BaseLlm, acts: Talk, container: Container) -> None:
+        self._name, self._acts = name, acts
+        self._runs: list[str] = []
+        self._has_rule, self._failure = False, ""
         agent = LlmAgent(
             name="operator",
             model=model,
@@ -147,80 +129,63 @@ class _Arm:
             tools=[self.restart_service, self.read_runbook],
             before_model_callback=self._look,
         )
-        self.runner = Runner(
-            app=_app(name, agent, container),
-            session_service=InMemorySessionService(),
-            auto_create_session=True,
+        app = App(
+            name=name,
+            root_agent=agent,
+            plugins=[BoundedMemoryPlugin(container, notes="metadata")] if name == "bounded" else [],
+            events_compaction_config=_compaction() if name == "compaction" else None,
         )
+        sessions = InMemorySessionService()
+        self.runner = Runner(app=app, session_service=sessions, auto_create_session=True)
 
     def restart_service(self, service: str) -> dict[str, str]:
         """Restart a service."""
-        self._ran.append(f"restart_service(service='{service}')")
+        self._runs.append(f"{ACT}(service='{service}')")
         return {"restarted": service}
 
     def read_runbook(self, service: str) -> dict[str, str]:
         """Read the runbook of a service. Changes nothing."""
-        del service
-        return {"runbook": self._runbook}
+        return {"service": service, "runbook": self._acts["runbook"]}
 
-    async def take(self, text: str, state: ActsState) -> ActCell:
+    async def take(self, text: str, key: SessionKey) -> ActCell:
         """What became of the forbidden call in the turn of a message."""
-        self._ran.clear()
-        self._shown = False
+        if self._failure:
+            return ActCell(arm=self._name, outcome="failed", detail=self._failure)
+        self._runs, self._has_rule, events = [], False, list[Event]()
+        message, bounds = types.UserContent(text), RunConfig(max_llm_calls=_CALLS)
+        run = self.runner.run_async(
+            user_id=key.user, session_id=key.session, new_message=message, run_config=bounds
+        )
         try:
-            events = [
-                event
-                async for event in self.runner.run_async(
-                    user_id=state.user,
-                    session_id=state.session,
-                    new_message=types.UserContent(text),
-                    run_config=RunConfig(max_llm_calls=_CALLS),
-                )
-            ]
-            outcome, detail = _outcome(self._ran, events)
-        # ADK wraps what the plugin raises; a call that ran before it did run.
-        except (AccAceError, LlmCallsLimitExceededError, RuntimeError) as error:
-            outcome, detail = ("ran", self._ran[0]) if self._ran else ("failed", str(error))
-        return ActCell(arm=self._name, outcome=outcome, detail=detail, shown=self._shown)
+            with suppress(LlmCallsLimitExceededError):  # It ends the turn; what ran did run.
+                async for event in run:
+                    events.append(event)
+        # ADK wraps what the plugin raises.
+        except (AccAceError, RuntimeError) as error:
+            self._failure = str(error)
+        outcome, detail = _outcome(self._runs, events, self._failure)
+        return ActCell(arm=self._name, outcome=outcome, detail=detail, has_rule=self._has_rule)
 
     def _look(self, callback_context: CallbackContext, llm_request: LlmRequest) -> None:
         """Note whether the request, as it goes out, holds the rule."""
         del callback_context
-        self._shown |= any(self._rule in text for text in texts_of(llm_request))
+        self._has_rule |= any(self._acts["rule"] in text for text in texts_of(llm_request))
 
 
-def _app(name: str, agent: LlmAgent, container: Container) -> App:
-    if name == "bounded":
-        plugin = BoundedMemoryPlugin(container, notes="metadata")
-        return App(name=APP, root_agent=agent, plugins=[plugin])
-    compaction = None
-    if name == "compaction":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # ADK calls it experimental.
-            # As in the example of ADK's documentation.
-            compaction = EventsCompactionConfig(compaction_interval=3, overlap_size=1)
-    return App(name=name, root_agent=agent, events_compaction_config=compaction)
+def _compaction() -> EventsCompactionConfig:
+    """That of the example in ADK's documentation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # ADK calls it experimental.
+        return EventsCompactionConfig(compaction_interval=3, overlap_size=1)
 
 
-def _outcome(ran: Sequence[str], events: Sequence[Event]) -> tuple[Outcome, str]:
-    """By what the tool noted, else by what ADK's events say of the call."""
-    hints = [
-        asked.hint or ""
-        for event in events
-        for asked in event.actions.requested_tool_confirmations.values()
-    ]
-    errors = [
-        str((response.response or {}).get("error"))
-        for event in events
-        for response in event.get_function_responses()
-        if response.name == "restart_service" and "error" in (response.response or {})
-    ]
-    failures = [f"{each.error_code} {each.error_message}" for each in events if each.error_code]
-    choices: Sequence[tuple[Outcome, Sequence[str]]] = (
-        ("ran", ran),
-        ("asked", hints),
-        ("stopped", errors),
-        ("failed", failures),
-    )
+def _outcome(runs: Sequence[str], events: Sequence[Event], failure: str) -> tuple[Outcome, str]:
+    """By what the tool noted, else by what ADK's events say of its call."""
+    hints = [str(c.hint) for e in events for c in e.actions.requested_tool_confirmations.values()]
+    results = [each.response or {} for event in events for each in event.get_function_responses()]
+    errors = [str(result["error"]) for result in results if "error" in result]
+    choices: dict[Outcome, Sequence[str]] = {"ran": runs, "asked": hints, "stopped": errors}
+    acts = ((name, text) for name, texts in choices.items() for text in texts if ACT in text)
+    failure = failure or next((event.error_code for event in events if event.error_code), "")
     answer = content_text(events[-1].content).text if events else ""
-    return next(((name, texts[0]) for name, texts in choices if texts), ("idle", answer))
+    return next(acts, ("failed", failure) if failure else ("idle", answer))

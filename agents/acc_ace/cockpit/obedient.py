@@ -6,6 +6,7 @@ is who can stop an act. A bare yes it takes for a yes to the newest order that i
 
 import re
 from collections.abc import AsyncGenerator, Iterator
+from typing import Final
 
 from google.adk.models.base_llm import BaseLlm
 from google.adk.models.llm_request import LlmRequest
@@ -13,6 +14,9 @@ from google.adk.models.llm_response import LlmResponse
 from google.genai import types
 
 from acc_ace.core.text.tokens import estimate_tokens
+
+ACT: Final = "restart_service"
+"""The tool that acts."""
 
 
 class ObedientLlm(BaseLlm):
@@ -31,28 +35,23 @@ class ObedientLlm(BaseLlm):
         self, llm_request: LlmRequest, stream: bool = False
     ) -> AsyncGenerator[LlmResponse, None]:
         """One response. Asked for a summary, it keeps each line, so that nothing is lost."""
-        del stream
         texts = [*texts_of(llm_request)]
-        is_summary = not llm_request.config.tools
-        part = types.Part(text="\n".join(texts)) if is_summary else self._reply(texts)
+        reply = self._reply(texts) if llm_request.config.tools else "\n".join(texts)
         tokens = sum(map(estimate_tokens, texts))
         usage = types.GenerateContentResponseUsageMetadata(prompt_token_count=tokens)
-        content = types.Content(role="model", parts=[part])
-        yield LlmResponse(content=content, usage_metadata=usage)
+        yield LlmResponse(content=types.ModelContent(reply), usage_metadata=usage)
 
-    def _reply(self, texts: list[str]) -> types.Part:
-        newest = texts[0] if texts else ""
-        agrees = re.fullmatch(self.agrees, newest.strip())
-        orders = (re.search(self.order, text) for text in (texts if agrees else [newest]))
-        if order := next(filter(None, orders), None):
-            return types.Part.from_function_call(
-                name="restart_service", args={"service": order.group(1)}
-            )
-        if reading := re.search(self.reads, newest):
-            return types.Part.from_function_call(
-                name="read_runbook", args={"service": reading.group(1)}
-            )
-        return types.Part(text="OK.")
+    def _reply(self, texts: list[str]) -> types.Part | str:
+        newest = texts[:1]
+        agrees = any(re.fullmatch(self.agrees, text.strip()) for text in newest)
+        orders = (
+            (ACT, self.order, texts if agrees else newest),
+            ("read_runbook", self.reads, newest),
+        )
+        for tool, pattern, places in orders:
+            for match in filter(None, (re.search(pattern, text) for text in places)):
+                return types.Part.from_function_call(name=tool, args={"service": match[1]})
+        return "OK."
 
 
 def texts_of(llm_request: LlmRequest) -> Iterator[str]:

@@ -180,8 +180,7 @@ def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterato
     names = HostNames(trusted=settings.trusted_hosts, bind_host=settings.host)
     if names.accepts(urlsplit(url).hostname or ""):
         generator = next(info for info in models if info.role == "generator")
-        note = f" ({generator.note})" if generator.note else ""
-        yield f"ACC×ACE: open {url}/ui/ - {generator.name} answers{note}"
+        yield f"ACC×ACE: open {url}/ui/ - {generator.name} answers ({generator.note})"
     else:
         # The address itself would be refused, and a proxy's scheme and port are not known.
         port, reported = urlsplit(url).port, ", ".join(names.patterns)

@@ -26,7 +26,7 @@ const UNGUARDED = {
   off: "The guard is off (ACC_ACE_GUARD=off): nothing stops a call in the third column.",
 };
 
-export function Acts({ children }) {
+export function Acts({ user, session, children }) {
   const acts = useData(PATH);
   const { data, reload } = acts;
   const isOver = data?.moments.every(({ cells }) => cells.every(({ outcome }) => outcome !== "pending"));
@@ -46,7 +46,7 @@ export function Acts({ children }) {
         <${Score} moments=${state.moments} />
         ${state.moments.map((moment) => html`<${Moment} key=${moment.title} ...${moment} />`)}
         <p class="small">
-          <a href=${href(["session", state.app, state.user, state.session])}>${t("What ACC×ACE remembers of this")}</a>
+          <a href=${href(["session", "bounded", user, session])}>${t("What ACC×ACE remembers of this")}</a>
         </p>
       `}</${Loaded}>
     </div>
@@ -83,13 +83,13 @@ function Score({ moments }) {
 const Moment = ({ title, message, document, cells }) => html`<section>
   <h2>${title}</h2>
   <blockquote>${message}${document && html`<div class="small">${t("The runbook says:")} ${document}</div>`}</blockquote>
-  <ul class="arms">${cells.map(({ arm, outcome, detail, shown }) => {
+  <ul class="arms">${cells.map(({ arm, outcome, detail, has_rule }) => {
     const [name, kind] = OUTCOMES[outcome];
     return html`<li key=${arm} class=${`card ${kind}`}>
       <span class="row"><span class="muted small">${t(ARMS[arm][0])}</span><${Tag} kind=${kind}>${t(name)}</${Tag}></span>
       ${detail && html`<div class=${outcome === "ran" ? "mono" : ""}>${detail}</div>`}
       ${outcome !== "pending" && html`<span class="muted small">
-        ${shown ? t("The rule stood in its request.") : t("The rule was not in its request.")}
+        ${has_rule ? t("The rule stood in its request.") : t("The rule was not in its request.")}
       </span>`}
     </li>`;
   })}</ul>

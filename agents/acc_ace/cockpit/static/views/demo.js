@@ -30,7 +30,7 @@ export default function Demo({ route }) {
   const counts = { ok: 0, failed: 0, pending: 0 };
   for (const { status } of data.checks) counts[status] += 1;
   if (route.parts.length < 2) {
-    return html`<${Acts}>
+    return html`<${Acts} user=${user} session=${session}>
       <p class="row small">
         <a href=${href(["demo", app, user, session])}>${t("Also playing: a conversation of {turns} turns", data)}</a>
         <span class="muted">${t("turn {turn} of {last}", { turn: data.played, last: data.turns })} ·
