@@ -51,7 +51,7 @@ def test_wrong_setting_ends_with_two_and_one_line_that_names_it(
     shown = capsys.readouterr()
     assert named in shown.err
     assert len(shown.err.strip().splitlines()) == 1
-    assert "serves on" not in shown.out
+    assert "ACC×ACE" not in shown.out
 
 
 def test_busy_port_ends_with_two_and_names_the_setting(

@@ -27,7 +27,8 @@ def lines(settings: Settings, url: str = LOCAL) -> list[str]:
 )
 async def test_an_address_that_is_shown_is_answered(host: str, trusted: tuple[str, ...]) -> None:
     shown = lines(Settings(host=host, trusted_hosts=trusted))
-    assert shown[:2] == [f"ACC×ACE serves on {LOCAL}", f"  chat      {LOCAL}/dev-ui/?app=acc_ace"]
+    assert shown[0].startswith(f"ACC×ACE: open {LOCAL}/ui/ - ")
+    assert shown[1] == f"  chat      {LOCAL}/dev-ui/?app=acc_ace"
     guard = TrustedHosts(Echo(), trusted=trusted, bind_host=host)
     async with client(guard, base_url=LOCAL) as http:
         assert (await http.get("/")).status_code == 200
@@ -39,5 +40,17 @@ async def test_an_address_that_is_shown_is_answered(host: str, trusted: tuple[st
 def test_an_address_that_would_be_refused_is_not_shown(host: str, trusted: tuple[str, ...]) -> None:
     shown = lines(Settings(host=host, trusted_hosts=trusted))
     assert shown[0] == "ACC×ACE serves on port 8041, under these names only: chat.example"
-    assert shown[1] == "  chat      /dev-ui/?app=acc_ace"
+    assert shown[1:3] == ["  chat      /dev-ui/?app=acc_ace", "  cockpit   /ui/"]
     assert not any("127.0.0.1" in line for line in shown)
+
+
+@pytest.mark.parametrize(
+    ("model", "who"),
+    [
+        ("embedded/rules", "embedded/rules answers (extractive, not an LLM)"),
+        ("gemini-3.5-flash", "gemini-3.5-flash answers (no Google credentials are set; calls"),
+    ],
+)
+def test_the_first_line_says_what_to_open_and_who_answers(model: str, who: str) -> None:
+    first, *_ = lines(Settings.model_validate({"generator": {"model": model}}))
+    assert first.startswith(f"ACC×ACE: open {LOCAL}/ui/ - {who}")

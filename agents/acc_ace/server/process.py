@@ -179,7 +179,8 @@ def startup_banner(url: str, settings: Settings, models: Sequence[ModelInfo]) ->
 def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterator[str]:
     names = HostNames(trusted=settings.trusted_hosts, bind_host=settings.host)
     if names.accepts(urlsplit(url).hostname or ""):
-        yield f"ACC×ACE serves on {url}"
+        generator = next(info for info in models if info.role == "generator")
+        yield f"ACC×ACE: open {url}/ui/ - {generator.name} answers ({generator.note})"
     else:
         # The address itself would be refused, and a proxy's scheme and port are not known.
         port, reported = urlsplit(url).port, ", ".join(names.patterns)
@@ -187,7 +188,8 @@ def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterato
         url = ""
     if settings.serve_web_interface:
         yield f"  chat      {url}/dev-ui/?app=acc_ace"
-    yield f"  cockpit   {url}/ui/"
+    if not url:
+        yield "  cockpit   /ui/"
     yield f"  API       {url}/docs"
     yield f"  data      {_data(settings)}"
     yield f"  access    {_access(settings)}"

@@ -1,9 +1,11 @@
-/** The demo: its promises, each green, red or pending, and beside them the session, from its first turn. */
+/** The demo: who can stop an act, side by side; then the session, and beside it what it promises. */
 
 import { html, useEffect } from "../lib/preact.js";
 import { useData } from "../lib/data.js";
 import { t } from "../lib/i18n.js";
+import { href } from "../lib/router.js";
 import { Failure, isMissingRoute, Loaded, Notice, Raw } from "../lib/ui.js";
+import { Acts } from "./acts.js";
 import Session from "./session.js";
 
 const EVERY_MS = 1_000;
@@ -25,12 +27,22 @@ export default function Demo({ route }) {
   }
   if (!data) return html`<div class="page"><${Loaded} of=${checks} /></div>`;
   const { app, user, session } = data;
-  const parts = route.parts.length > 1 ? route.parts : [app, user, session];
   const counts = { ok: 0, failed: 0, pending: 0 };
   for (const { status } of data.checks) counts[status] += 1;
+  if (route.parts.length < 2) {
+    return html`<${Acts} user=${user} session=${session}>
+      <p class="row small">
+        <a href=${href(["demo", app, user, session])}>${t("Also playing: a conversation of {turns} turns", data)}</a>
+        <span class="muted">${t("turn {turn} of {last}", { turn: data.played, last: data.turns })} ·
+          ${" "}${t("{ok} kept, {failed} broken, {pending} to come", counts)}</span>
+      </p>
+      <${Failure} error=${error} reload=${reload} />
+    </${Acts}>`;
+  }
   return html`
     <div class="demo">
       <aside aria-label=${t("Promises")}>
+        <a class="small" href=${href(["demo"])}>← ${t("Who can stop the act?")}</a>
         <div class="head"><h1>${t("Promises")}</h1><span class="grow"></span><${Raw} path="demo/checks" /></div>
         <progress max=${data.turns} value=${data.played}></progress>
         <p class="muted small">
@@ -48,7 +60,7 @@ export default function Demo({ route }) {
           `)}
         </ol>
       </aside>
-      ${data.played > 0 && html`<${Session} route=${{ ...route, parts }} />`}
+      ${data.played > 0 && html`<${Session} route=${route} />`}
     </div>
   `;
 }
