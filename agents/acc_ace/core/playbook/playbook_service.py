@@ -175,11 +175,12 @@ class PlaybookService:
         return await self._commit(change, None)
 
     async def import_bullets(
-        self, reading: Reading, *, expected_version: int | None = None
+        self, reading: Reading, *, expected_version: int | None = None, dry_run: bool = False
     ) -> PlaybookEdit:
         """Import the bullets of a file; each ends applied, held or rejected.
 
-        Raises InputError for more than MOST_IMPORTED, with nothing changed.
+        `dry_run` changes nothing; the results are those of an import now. Raises InputError for
+        more than MOST_IMPORTED, with nothing changed.
         """
         incoming = reading.playbook
         if len(incoming.bullets) > MOST_IMPORTED:
@@ -188,7 +189,13 @@ class PlaybookService:
                 "imported at once"
             )
         context = self.context(by_person=False)
-        edit = await self._commit(lambda now: imported(now, incoming, context), expected_version)
+        if dry_run:
+            stored = await self.store.load(self.scope)
+            edit = PlaybookEdit(stored, imported(stored.playbook, incoming, context).results)
+        else:
+            edit = await self._commit(
+                lambda now: imported(now, incoming, context), expected_version
+            )
         return replace(edit, passed_over=reading.passed_over)
 
     async def held(self, *, limit: int = PAGE, before: int | None = None) -> Sequence[DeltaRecord]:

@@ -12,6 +12,9 @@ from acc_ace.errors import InputError, first_problem
 MOST_BULLETS = 100_000
 """Maximum bullets of a file."""
 
+MOST_LEFT_OUT = 50
+"""Maximum lines of a file that a reading names as left out."""
+
 _SHOWN = 60
 
 
@@ -23,6 +26,11 @@ def broken(line: int, why: str) -> InputError:
 def shown(text: str) -> str:
     """An excerpt of the file for an error message."""
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
+
+
+def left_out(reasons: list[str]) -> tuple[str, ...]:
+    """The first reasons why something is no lesson."""
+    return tuple(reasons[:MOST_LEFT_OUT])
 
 
 def check_header(header: Mapping[str, object]) -> None:

@@ -51,6 +51,11 @@ class _Item(NamedTuple):
     comment: dict[str, Any]
 
 
+def is_ours(text: str) -> bool:
+    """Whether a text has the machine data of this format."""
+    return text.startswith(HEAD) or '\n  <!-- {"at":' in text
+
+
 def write_markdown(playbook: Playbook) -> str:
     """The playbook by section; the comments hold the order across sections."""
     head = {"schema_version": SCHEMA_VERSION, "next_id": playbook.next_id}
