@@ -188,7 +188,7 @@ class FilesEntry(Protocol):
     """Playbooks as files."""
 
     def read(self, source: str | Path, form: Form | None) -> Reading:
-        """The playbook of a text or a skill's folder, in a format or in its own; InputError."""
+        """The playbook of a text, a file or a skill's folder, in a format or its own."""
         ...
 
     def write(self, playbook: Playbook, form: Form, section: str | None) -> Mapping[str, str]:

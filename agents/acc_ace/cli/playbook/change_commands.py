@@ -32,7 +32,6 @@ app = typer.Typer(rich_markup_mode=None)
 Change = Callable[[PlaybookService, str], Awaitable[PlaybookEdit]]
 
 STDIN = "-"
-SKILL_FILE = "SKILL.md"
 MOST_LINE = MOST_BATCH_CHARACTERS + 2
 
 
@@ -183,7 +182,8 @@ def import_file(
     Says what was taken and what was not, and why. Scripts of a skill are not run nor stored.
     """
     files = only(PLAYBOOK_FILES, "acc-ace playbook import")
-    reading = files.read(_source(source), _form(form))
+    text = sys.stdin.read(MOST_CHARACTERS + 1) if source == STDIN else Path(source)
+    reading = files.read(text, _form(form))
     done = with_playbook(
         PlaybookTarget(user, app=app_name),
         lambda service: service.import_bullets(reading, dry_run=dry_run),
@@ -261,25 +261,3 @@ def _lines(file: TextIO) -> Iterator[tuple[int, str]]:
                 pass
         if line.strip():
             yield number, line
-
-
-def _source(source: str) -> str | Path:
-    """The text of a file, or the path of a skill.
-
-    Raises InputError when it is unreadable, too large or not UTF-8.
-    """
-    try:
-        if source == STDIN:
-            return sys.stdin.read(MOST_CHARACTERS + 1)
-        path = Path(source)
-        if path.is_dir() or path.name == SKILL_FILE:
-            return path
-        with path.open("rb") as file:
-            content = file.read(4 * MOST_CHARACTERS + 1)
-        if len(content) > 4 * MOST_CHARACTERS:
-            raise InputError(f"{source} is too large for a playbook")
-        return content.decode("utf-8")
-    except OSError as error:
-        raise InputError(f"{source} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source} is not UTF-8 text: byte {error.start}") from error

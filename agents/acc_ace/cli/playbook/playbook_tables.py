@@ -130,9 +130,7 @@ def import_view(reading: Reading, done: PlaybookEdit, *, dry_run: bool) -> Rende
     if not dry_run:
         return Group(*rows, edit_view(done))
     for bullet, result in zip(reading.playbook.bullets, done.results, strict=True):
-        counts = f"helpful={bullet.helpful} harmful={bullet.harmful} neutral={bullet.neutral}"
-        rows.append(Text("would be ", "dim") + _result(result))
-        rows.append(Paragraphs((f"  {bullet.section}: {bullet.content} ({counts})", "")))
+        rows += [Text("would be ", "dim") + _result(result), _said(bullet)]
     return Group(*rows, Text("dry run: nothing was changed", "dim"))
 
 

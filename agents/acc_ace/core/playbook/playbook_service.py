@@ -184,18 +184,15 @@ class PlaybookService:
         """
         incoming = reading.playbook
         if len(incoming.bullets) > MOST_IMPORTED:
+            count = f"{len(incoming.bullets):,}"
             raise InputError(
-                f"the file has {len(incoming.bullets):,} lessons; at most {MOST_IMPORTED:,} are "
-                "imported at once"
+                f"the file has {count} lessons; an import takes at most {MOST_IMPORTED:,}"
             )
         context = self.context(by_person=False)
         if dry_run:
-            stored = await self.store.load(self.scope)
-            edit = PlaybookEdit(stored, imported(stored.playbook, incoming, context).results)
-        else:
-            edit = await self._commit(
-                lambda now: imported(now, incoming, context), expected_version
-            )
+            now = await self.store.load(self.scope)
+            return PlaybookEdit(now, imported(now.playbook, incoming, context).results)
+        edit = await self._commit(lambda now: imported(now, incoming, context), expected_version)
         return replace(edit, passed_over=reading.passed_over)
 
     async def held(self, *, limit: int = PAGE, before: int | None = None) -> Sequence[DeltaRecord]:

@@ -19,12 +19,12 @@ class PlaybookFilesEntry:
     """The hooks `files` and `routers`."""
 
     def read(self, source: str | Path, form: Form | None) -> Reading:
-        """The playbook of a text, or of a skill's folder. Raises InputError."""
+        """The playbook of a text, a file or a skill's folder. Raises InputError."""
         return forms.read(source, form)
 
     def write(self, playbook: Playbook, form: Form, section: str | None) -> Mapping[str, str]:
         """The files of an export, by their names."""
-        return forms.write_files(forms.of_section(playbook, section), form)
+        return forms.write_files(playbook, form, section)
 
     def open_export(self, settings: Settings) -> PlaybookFiles:
         """What writes each new version to the data directory. Does no I/O."""

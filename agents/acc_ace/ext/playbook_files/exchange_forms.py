@@ -14,6 +14,7 @@ from acc_ace.ext.playbook_files.bullet_lines import (
     check_header,
     gathered,
     left_out,
+    parse_line,
     shown,
 )
 
@@ -64,17 +65,6 @@ def read_jsonl(text: str) -> Playbook:
     return gathered(bullets, header.get("next_id", 1))
 
 
-def parse_line(number: int, line: str) -> dict[str, Any]:
-    """Parse the JSON object of a line. Raises InputError that names the line."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise broken(number, f"not JSON: {shown(line)}") from error
-    if not isinstance(value, dict):
-        raise broken(number, "a JSON object is expected")
-    return value
-
-
 def _check(header: dict[str, Any], bullets: int) -> None:
     check_header(header)
     count = header.get("bullets", bullets)
@@ -82,17 +72,11 @@ def _check(header: dict[str, Any], bullets: int) -> None:
         raise broken(1, f"the file should hold {count} bullets but holds {bullets}; is it cut off?")
 
 
-_NAMES: Final = {
-    "id": ("id", "skill_id"),
-    "section": ("section", "topic", "category"),
-    "content": ("content", "insight", "lesson", "strategy", "text"),
-    "helpful": ("helpful", "helpful_count"),
-    "harmful": ("harmful", "harmful_count"),
-    "neutral": ("neutral", "neutral_count"),
-    "created_at": ("created_at",),
-    "updated_at": ("updated_at",),
-}
-"""Our fields, and what other tools call them."""
+_OURS: Final = (
+    "id", "section", "content", "helpful", "harmful", "neutral", "created_at", "updated_at",
+)  # fmt: skip
+_ALIASES: Final = {"section": "topic category", "content": "insight lesson strategy text"}
+"""What other tools call our fields; counters may end in '_count'."""
 
 
 def foreign_lessons(document: dict[str, Any]) -> list[tuple[str, object]] | None:
@@ -127,14 +111,15 @@ def read_foreign(lessons: list[tuple[str, object]]) -> Reading:
 
 def _ours(lesson: dict[str, Any]) -> dict[str, object]:
     """The fields of a lesson under our names; of kayba's, the issue stands before the insight."""
-    values = {
-        ours: [lesson[name] for name in names if lesson.get(name) not in (None, "")]
-        for ours, names in _NAMES.items()
-    }
-    fields: dict[str, object] = {ours: known[0] for ours, known in values.items() if known}
-    if "content" not in lesson and isinstance(issue := lesson.get("issue"), str) and issue:
-        parts = (issue.rstrip("."), fields.get("content"))
-        fields["content"] = " — ".join(part for part in parts if isinstance(part, str))
+    fields: dict[str, object] = {}
+    for name in _OURS:
+        names = (name, *_ALIASES.get(name, f"{name}_count").split())
+        values = [lesson[each] for each in names if lesson.get(each) not in (None, "")]
+        if values:
+            fields[name] = values[0]
+    if "content" not in lesson and isinstance(issue := lesson.get("issue"), str):
+        parts = (issue.rstrip("."), str(fields.get("content", "")))
+        fields["content"] = " — ".join(filter(None, parts))
     return fields
 
 

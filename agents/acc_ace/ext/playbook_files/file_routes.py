@@ -1,11 +1,13 @@
 """Routes that give the playbook as a file, and take one in."""
 
+from pathlib import PurePath
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from acc_ace.core.playbook.playbook_form import Form
+from acc_ace.errors import InputError
 from acc_ace.ext.playbook_files import forms
 from acc_ace.server.routes.playbook_changes import body_text, change_view, text_body
 from acc_ace.server.routes.playbook_routes import Asks
@@ -47,12 +49,14 @@ async def export(
 ) -> Response:
     """The playbook as a file; Markdown, JSON and JSONL lead back to the same content."""
     stored = await service.store.load(service.scope)
-    playbook = forms.of_section(onlooker.playbook(stored.playbook), section)
-    name = "SKILL.md" if form is Form.SKILL else f"playbook.{form}"
+    files = forms.write_files(onlooker.playbook(stored.playbook), form, section)
+    if len(files) > 1:
+        raise InputError("each section is a skill of its own: name one section")
+    [(name, text)] = files.items()
     response = Response(
-        forms.write(playbook, form),
+        text,
         media_type=f"{_MEDIA_TYPES[form]}; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
+        headers={"Content-Disposition": f'attachment; filename="{PurePath(name).name}"'},
     )
     set_etag(response, stored)
     return response

@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from acc_ace.core.playbook.playbook_form import MOST_CHARACTERS, Form, Reading
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import InputError
+from acc_ace.ext.playbook_files.bullet_lines import text_of
 from acc_ace.ext.playbook_files.exchange_forms import (
     KIND,
     foreign_lessons,
@@ -21,26 +22,42 @@ from acc_ace.ext.playbook_files.exchange_forms import (
 )
 from acc_ace.ext.playbook_files.lesson_lines import LessonReader
 from acc_ace.ext.playbook_files.markdown import HEAD, is_ours, read_markdown, write_markdown
-from acc_ace.ext.playbook_files.skills import read_folder, read_skill, write_skills
+from acc_ace.ext.playbook_files.skills import SKILL_FILE, read_folder, read_skill, write_skills
 
 _LINES_LOOKED_AT = 200
-_FRONT_MATTER = r"---[ \t]*\n(?:(?!---)[^\n]*\n){0,200}?(?:name|description)[ \t]*:"
+_FRONT_MATTER: Final = r"---[ \t]*\n(?:(?!---)[^\n]*\n){0,200}?(?:name|description)[ \t]*:"
+_ACE_LINE: Final = r"[^:]*\]\s*helpful\s*=\s*\d+\W+harmful\s*=\s*\d+\s*::"
+_WRITERS: Final[Mapping[Form, Callable[[Playbook], str]]] = {
+    Form.MARKDOWN: write_markdown,
+    Form.JSON: write_json,
+    Form.JSONL: write_jsonl,
+    Form.ACE: write_ace_text,
+}
 
 
 def read(source: str | Path, form: Form | None = None) -> Reading:
-    """Parse a playbook, a text or a skill's folder; without `form` the format is detected.
+    """Parse a playbook: a text, a file or a skill's folder; without `form` it is detected.
 
     Raises InputError that names the line or the problem. A text without ids or counters may be any
     report: its items are lessons only where `form` says so.
     """
-    if isinstance(source, Path):
+    is_skill = isinstance(source, Path) and (source.is_dir() or source.name == SKILL_FILE)
+    if isinstance(source, Path) and is_skill:
         if form not in {None, Form.SKILL}:
             raise InputError(f"{source} is read as a skill, not as {form}")
-        reading, has_ids = read_folder(source)
+        reading, has_ids = read_folder(source if source.is_dir() else source.parent)
     else:
-        reading, has_ids = _read_text(source, form)
+        text = text_of(source, MOST_CHARACTERS) if isinstance(source, Path) else source
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+        form_here = form or form_of(text)
+        reading, has_ids = _read_text(text, form_here)
+        is_skill = form_here is Form.SKILL
+        if not reading.playbook.bullets and form_here is not Form.JSON and not is_ours(text):
+            raise InputError(
+                "no lessons in the file; a lesson is a line like '- [b-00001] :: text'"
+            )
     if form is None and not has_ids:
-        kind = "skill" if isinstance(source, Path) or _is_skill(source) else "markdown"
+        kind = "skill" if is_skill else "markdown"
         raise InputError(
             f"{len(reading.playbook.bullets):,} items of lists, none with an id or counters: this "
             f"may be no playbook. '--format {kind} --dry-run' shows what would become lessons, "
@@ -49,14 +66,13 @@ def read(source: str | Path, form: Form | None = None) -> Reading:
     return reading
 
 
-def _read_text(text: str, form: Form | None) -> tuple[Reading, bool]:
+def _read_text(text: str, form: Form) -> tuple[Reading, bool]:
     """The lessons of a text, and whether any has an id."""
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"the file has over {MOST_CHARACTERS:,} characters")
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if not text.strip():
         raise InputError("the file is empty")
-    match form or form_of(text):
+    match form:
         case Form.JSONL:
             return Reading(read_jsonl(text)), True
         case Form.JSON:
@@ -67,8 +83,8 @@ def _read_text(text: str, form: Form | None) -> tuple[Reading, bool]:
             return read_skill(text)
         case Form.MARKDOWN if is_ours(text):
             return read_markdown(text), True
-        case chosen:
-            reader = LessonReader(text, addressed=chosen is Form.ACE)
+        case _:
+            reader = LessonReader(text, addressed=form is Form.ACE)
             return reader.read(), reader.has_ids
 
 
@@ -76,25 +92,12 @@ def form_of(text: str) -> Form:
     """Detect the format of a text."""
     if text.startswith(HEAD):
         return Form.MARKDOWN
-    if _is_skill(text):
+    if re.match(_FRONT_MATTER, text):
         return Form.SKILL
     lines = [line for line in text.split("\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT] if line.strip()]
     if lines and lines[0].lstrip().startswith("{"):
         return Form.JSONL if _is_record(lines[0]) else Form.JSON
-    return Form.ACE if any(_is_ace(line) for line in lines) else Form.MARKDOWN
-
-
-def _is_ace(line: str) -> bool:
-    head, separator, _ = line.partition("::")
-    return (
-        bool(separator)
-        and re.search(r"\]\s*helpful\s*=\s*\d+\W+harmful\s*=\s*\d+\s*$", head) is not None
-    )
-
-
-def _is_skill(text: str) -> bool:
-    """Whether a text begins with the front matter of a skill."""
-    return re.match(_FRONT_MATTER, text) is not None
+    return Form.ACE if any(re.match(_ACE_LINE, line) for line in lines) else Form.MARKDOWN
 
 
 def _document(text: str) -> dict[str, Any]:
@@ -120,40 +123,19 @@ def _is_record(line: str) -> bool:
     return isinstance(value, dict) and (value.get("kind") == KIND or "content" in value)
 
 
-def of_section(playbook: Playbook, section: str | None) -> Playbook:
-    """The lessons of a section; without one, all. Raises InputError for one that is not there."""
-    if section is None:
-        return playbook
-    bullets = tuple(bullet for bullet in playbook.bullets if bullet.section == section)
-    if not bullets:
-        names = sorted({bullet.section for bullet in playbook.bullets})
-        raise InputError(
-            f"no section {section[:64]!r}; there are: {', '.join(names[:20]) or 'none'}"
-        )
-    return playbook.model_copy(update={"bullets": bullets})
-
-
-def write_files(playbook: Playbook, form: Form) -> Mapping[str, str]:
+def write_files(playbook: Playbook, form: Form, section: str | None = None) -> Mapping[str, str]:
     """The files of an export by their names: one, or as skills one for each section.
 
-    Raises InputError for an empty playbook as skills.
+    Raises InputError for a section that is not there, and for an empty playbook as skills.
     """
-    match form:
-        case Form.MARKDOWN:
-            return {"playbook.md": write_markdown(playbook)}
-        case Form.JSON:
-            return {"playbook.json": write_json(playbook)}
-        case Form.JSONL:
-            return {"playbook.jsonl": write_jsonl(playbook)}
-        case Form.ACE:
-            return {"playbook.txt": write_ace_text(playbook)}
-        case Form.SKILL:
-            return write_skills(playbook)
+    bullets = tuple(each for each in playbook.bullets if section in {None, each.section})
+    if section is not None and not bullets:
+        names = ", ".join(sorted({bullet.section for bullet in playbook.bullets})[:20])
+        raise InputError(f"no section {section[:64]!r}; there are: {names or 'none'}")
+    part = playbook.model_copy(update={"bullets": bullets})
+    return write_skills(part) if form is Form.SKILL else {f"playbook.{form}": write(part, form)}
 
 
 def write(playbook: Playbook, form: Form) -> str:
-    """The one file of an export. Raises InputError where there are several, or none."""
-    texts = list(write_files(playbook, form).values())
-    if len(texts) > 1:
-        raise InputError("each section is a skill of its own: name one section")
-    return texts[0]
+    """The playbook as a text, in a format of one file."""
+    return _WRITERS[form](playbook)
