@@ -184,9 +184,8 @@ class PlaybookService:
         """
         incoming = reading.playbook
         if len(incoming.bullets) > MOST_IMPORTED:
-            count = f"{len(incoming.bullets):,}"
             raise InputError(
-                f"the file has {count} lessons; an import takes at most {MOST_IMPORTED:,}"
+                f"{len(incoming.bullets):,} lessons; at most {MOST_IMPORTED:,} at once"
             )
         context = self.context(by_person=False)
         if dry_run:
