@@ -240,6 +240,23 @@ def test_an_export_comes_back_in_another_place(
 
 
 @needs("playbook_files")
+def test_skills_come_back_and_an_import_is_shown_before_it_is_done(
+    taught: CommandLine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "skills"
+    out = ("export", "--form", "skill", "--out", str(folder))
+    assert playbook(taught, *out).code == 0
+    assert "cannot be written" in playbook(taught, *out).err
+    preview = playbook(taught, "import", str(folder), "--user", "ken", "--dry-run").out
+    assert preview.count("would be applied") == len(bullets(taught))
+    (own,) = playbook(taught, "show", "--json", "--user", "ken").turns
+    assert own["version"] == 0
+    assert playbook(taught, "import", str(folder), "--user", "ken").code == 0
+    (own,) = playbook(taught, "show", "--json", "--user", "ken").turns
+    assert {b["id"]: b["content"] for b in own["playbook"]["bullets"]} == bullets(taught)
+
+
+@needs("playbook_files")
 @pytest.mark.parametrize(
     "content",
     [

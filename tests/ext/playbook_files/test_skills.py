@@ -73,7 +73,8 @@ async def test_adk_loads_each_section_as_a_skill(tmp_path: Path) -> None:
 
 def test_a_folder_of_skills_is_read_at_once(tmp_path: Path) -> None:
     written(taught(), tmp_path)
-    playbook = read(tmp_path).playbook
+    playbook, passed_over, _ = read(tmp_path)
+    assert passed_over == 0
     assert {b.id: b.content for b in playbook.bullets} == {
         b.id: b.content for b in taught().bullets
     }
@@ -145,6 +146,13 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
         read(inside)
     with pytest.raises(InputError, match="read as a skill, not as json"):
         read(outside, Form.JSON)
+
+
+@pytest.mark.parametrize("section", ["0", "no", "null", "2026-11-30", "1e3"])
+def test_a_section_that_yaml_takes_for_no_text_is_a_name(tmp_path: Path, section: str) -> None:
+    (folder,) = written(Playbook().add_bullet(section, 'Say "---" # so: {x}').playbook, tmp_path)
+    assert load_skill_from_dir(folder).name == section
+    assert len(read(folder).playbook.bullets) == 1
 
 
 def test_no_section_names_a_path(tmp_path: Path) -> None:

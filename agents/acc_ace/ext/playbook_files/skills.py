@@ -30,6 +30,9 @@ MOST_SKILLS: Final = 200
 """Maximum skills of one folder."""
 
 _FRONT_MATTER: Final = r"---[ \t]*\n(.*?\n)---[ \t]*(?:\n|$)"
+_GUIDE: Final = (
+    "Follow these lessons where they apply; the counters say how often each helped or harmed."
+)
 _MOST_FRONT_MATTER: Final = 16_000
 _MOST_FILES: Final = 1_000
 _MOST_NAME, _MOST_DESCRIPTION = 64, 1_024
@@ -68,7 +71,8 @@ def read_skill(text: str) -> tuple[Reading, bool]:
             "begins with '---', name, description and '---'"
         )
     above = "\n" * parts[0].count("\n")
-    reader = LessonReader(above + text[parts.end() :], _checked_name(parts[1]))
+    body = text[parts.end() :].replace(_GUIDE, "", 1)
+    reader = LessonReader(above + body, _checked_name(parts[1]))
     return reader.read(), reader.has_ids
 
 
@@ -98,17 +102,16 @@ def read_folder(folder: Path) -> tuple[Reading, bool]:
 def _skill(name: str, section: str, bullets: list[Bullet]) -> str:
     examples = "; ".join(bullet.content[:_MOST_EXAMPLE] for bullet in bullets[:_EXAMPLES])
     about = f"Lessons from practice on {section}. Load this before work on {section}. {examples}"
-    description = json.dumps(about[:_MOST_DESCRIPTION], ensure_ascii=False)
-    guide = (
-        "Follow these lessons where they apply; the counters say how often each helped or harmed."
-    )
+    # ADK ends the front matter at the first '---', wherever it stands.
+    about = re.sub("-{3,}", "—", about)[:_MOST_DESCRIPTION]
+    description = json.dumps(about, ensure_ascii=False)
     lessons = "\n".join(
         f"- [{each.id}] helpful={each.helpful} harmful={each.harmful} neutral={each.neutral} "
         f":: {each.content}"
         for each in bullets
     )
-    head = f"---\nname: {name}\ndescription: {description}\n---"
-    return f"{head}\n\n{guide}\n\n## {section}\n\n{lessons}\n"
+    head = f"---\nname: {json.dumps(name)}\ndescription: {description}\n---"
+    return f"{head}\n\n{_GUIDE}\n\n## {section}\n\n{lessons}\n"
 
 
 def _checked_name(front_matter: str) -> str:
