@@ -187,12 +187,12 @@ class LearningEntry(Protocol):
 class FilesEntry(Protocol):
     """Playbooks as files."""
 
-    def read(self, text: str, form: Form | None) -> Reading:
-        """The playbook of a file, in a format or in the one it has. Raises InputError."""
+    def read(self, source: str | Path, form: Form | None) -> Reading:
+        """The playbook of a text, a file or a skill's folder, in a format or its own."""
         ...
 
-    def write(self, playbook: Playbook, form: Form) -> str:
-        """The playbook as a text."""
+    def write(self, playbook: Playbook, form: Form, section: str | None) -> Mapping[str, str]:
+        """The files of an export by their names: one, or a skill for each section or for one."""
         ...
 
     def open_export(self, settings: Settings) -> PlaybookObserver:

@@ -35,6 +35,7 @@ def test_a_session_is_explained_by_stage_and_turn(acc_ace: CommandLine, tmp_path
     assert shown.code == 0
     assert "session s1: $" in shown.out
     assert "the price table is of 2026-01-31" in shown.out
+    assert shown.out.count("days ago: compare it with") == 1
     assert "compressor" in shown.out
     explained = acc_ace("cost", "s1", "--json").turns[0]
     assert explained["cost"]["usd"] == pytest.approx(

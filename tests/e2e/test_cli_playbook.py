@@ -240,6 +240,23 @@ def test_an_export_comes_back_in_another_place(
 
 
 @needs("playbook_files")
+def test_skills_come_back_and_an_import_is_shown_before_it_is_done(
+    taught: CommandLine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "skills"
+    out = ("export", "--form", "skill", "--out", str(folder))
+    assert playbook(taught, *out).code == 0
+    assert "cannot be written" in playbook(taught, *out).err
+    preview = playbook(taught, "import", str(folder), "--user", "ken", "--dry-run").out
+    assert preview.count("would be applied") == len(bullets(taught))
+    (own,) = playbook(taught, "show", "--json", "--user", "ken").turns
+    assert own["version"] == 0
+    assert playbook(taught, "import", str(folder), "--user", "ken").code == 0
+    (own,) = playbook(taught, "show", "--json", "--user", "ken").turns
+    assert {b["id"]: b["content"] for b in own["playbook"]["bullets"]} == bullets(taught)
+
+
+@needs("playbook_files")
 @pytest.mark.parametrize(
     "content",
     [
@@ -288,11 +305,12 @@ def test_what_is_no_lesson_in_a_file_is_passed_over_counted_and_left_nowhere(
     before = bullets(taught)
     file = tmp_path / "lessons.txt"
     file.write_text(text)
-    (done,) = playbook(taught, "import", str(file), "--json").turns
+    form = () if text.startswith("[") else ("--format", "markdown")
+    (done,) = playbook(taught, "import", str(file), *form, "--json").turns
     assert [result["status"] for result in done["results"]] == ["applied"]
     assert done["passed_over"] == 1
     assert "read as lessons: 1; passed over, as they are none: 1" in (
-        playbook(taught, "import", str(file)).out
+        playbook(taught, "import", str(file), *form).out
     )
     after = bullets(taught)
     assert before.items() < after.items()

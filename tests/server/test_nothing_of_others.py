@@ -96,7 +96,7 @@ BODIES: Final[Mapping[str, object]] = {
     "PATCH /v1/playbook/bullets/{bullet_id}": {"content": "changed"},
     "POST /v1/playbook/apply": LESSON,
     "POST /v1/playbook/rollback": {"version": 0},
-    "POST /v1/playbook/import": "## work\n\n- changed\n",
+    "POST /v1/playbook/import": "## work\n\n- [b-00009] :: changed\n",
     "PUT /v1/memory/artifacts/{artifact_id:path}": {"content": "changed"},
     "PUT /v1/memory/documents": "changed",
     "POST /survivor/settings": {"paused": True},

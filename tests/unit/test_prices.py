@@ -1,15 +1,17 @@
 """The price table: dated, by model, an unknown price is unknown, and a wrong file is refused."""
 
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from acc_ace.cli.checks.price_age import check_prices
 from acc_ace.errors import ConfigError
 from acc_ace.models.prices import LIST_PRICES, load_prices
-from config import EMBEDDED_MODEL, GEMINI_MODEL
+from config import EMBEDDED_MODEL, GEMINI_MODEL, Settings
 from schemas.cost import ModelPrice, PriceTable, Totals
 from schemas.report import Money, TokenUse
+from tests.fakes.clock import FixedClock
 
 GOOD = """
 as_of = 2026-01-31
@@ -121,3 +123,34 @@ def test_a_wrong_file_is_refused_with_its_name_and_the_entry(
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"ACC_ACE_PRICES: .*none.toml cannot be read"):
         load_prices(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize(("days", "is_old"), [(0, False), (90, False), (91, True), (400, True)])
+def test_the_doctor_tells_of_a_table_older_than_90_days(
+    tmp_path: Path, days: int, is_old: bool
+) -> None:
+    file = tmp_path / "prices.toml"
+    file.write_text(GOOD, encoding="utf-8")
+    clock = FixedClock(datetime(2026, 1, 31, tzinfo=UTC) + timedelta(days=days))
+    finding = check_prices(Settings(prices=file), clock)
+    assert finding.status == ("note" if is_old else "ok")
+    assert (f"is of 2026-01-31, {days} days ago" in finding.detail) is is_old
+    assert ("ACC_ACE_PRICES" in finding.fix) is is_old
+
+
+def test_prices_that_are_known_to_change_are_told_from_that_day_on(tmp_path: Path) -> None:
+    file = tmp_path / "prices.toml"
+    file.write_text(f"until = 2026-02-10\n{GOOD.strip()}", encoding="utf-8")
+    details = [
+        check_prices(Settings(prices=file), FixedClock(datetime(2026, 2, day, tzinfo=UTC))).detail
+        for day in (10, 11)
+    ]
+    assert details[0].startswith("of 2026-01-31")
+    assert "held until 2026-02-10" in details[1]
+
+
+def test_no_default_and_no_price_names_a_model_that_ends_in_2026() -> None:
+    names = {GEMINI_MODEL, *load_prices().models}
+    assert names.isdisjoint({"gemini-2.5-pro", "gemini-2.5-flash", "gemini-3-pro-preview"})
+    for name in ("gemini-3.5-flash-lite", "gemini-3.8-flash"):
+        assert load_prices().price(name) is not None

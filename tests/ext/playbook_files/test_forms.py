@@ -140,7 +140,7 @@ SKILLBOOK_FILE = {
 
 
 def test_the_official_ace_text_is_read_with_its_counters() -> None:
-    playbook, passed_over = read(ACE_FILE)
+    playbook, passed_over, _ = read(ACE_FILE)
     assert passed_over == 0
     assert form_of(ACE_FILE) is Form.ACE
     assert [(b.id, b.helpful, b.harmful) for b in playbook.bullets] == [
@@ -155,7 +155,7 @@ def test_the_official_ace_text_is_read_with_its_counters() -> None:
 def test_prose_and_fenced_examples_around_the_text_of_ace_are_no_lessons() -> None:
     around = "**Format:** `[ID] helpful=N harmful=N :: text`\n- **ID**: a number\n---\n"
     example = "```\n[x-00009] helpful=1 harmful=0 :: An example.\n```\n"
-    playbook, passed_over = read(around + ACE_FILE + example)
+    playbook, passed_over, _ = read(around + ACE_FILE + example)
     assert playbook.dumps() == read(ACE_FILE).playbook.dumps()
     assert passed_over == 6
 
@@ -170,7 +170,7 @@ def test_active_lessons_by_id_are_read_from_the_json_of_other_tools(name: str) -
 
 
 def test_markdown_written_by_hand_becomes_bullets_with_new_ids() -> None:
-    playbook, passed_over = read(
+    playbook, passed_over, _ = read(
         "# Our rules\n\n## restarts\n\n- Drain it first.\n- [b-00007] :: Ask.\n\nProse.\n"
     )
     assert passed_over == 1

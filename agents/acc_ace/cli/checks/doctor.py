@@ -34,8 +34,10 @@ from acc_ace.cli.checks.model_checks import (
     check_tool_calls,
 )
 from acc_ace.cli.checks.playbook_room import check_playbooks
+from acc_ace.cli.checks.price_age import check_prices
 from acc_ace.cli.checks.storage import check_data_dir, check_databases, check_disk
 from acc_ace.cli.output import ExitCode, Paragraphs, json_line, stdout_console
+from acc_ace.clock import SystemClock
 from acc_ace.config import Settings, load_settings, names_set
 from acc_ace.errors import ConfigError
 
@@ -79,6 +81,7 @@ def _with_settings(settings: Settings, *, online: bool) -> Iterable[CheckResult]
     yield from check_belief(settings)
     yield check_guard(settings)
     yield check_embedder(settings)
+    yield check_prices(settings, SystemClock())
     if online:
         yield from check_gemini_answers(settings)
         yield check_tool_calls(settings)

@@ -10,7 +10,7 @@ import typer
 
 from acc_ace.cli.options import APP_NAME, App
 from acc_ace.cli.output import ExitCode, json_line, line_console, stdout_console
-from acc_ace.cli.playbook.playbook_tables import edit_view, steps_view
+from acc_ace.cli.playbook.playbook_tables import edit_view, import_view, steps_view
 from acc_ace.cli.playbook.playbook_target import (
     BulletId,
     Json,
@@ -158,29 +158,41 @@ def refine(
 
 @app.command("import")
 def import_file(
-    source: Annotated[str, typer.Argument(metavar="FILE|-", help="Playbook file; - for stdin.")],
+    source: Annotated[
+        str, typer.Argument(metavar="FILE|DIR|-", help="File, folder of skills, or - for stdin.")
+    ],
     *,
     form: Annotated[
         str | None,
         typer.Option(
             "--format",
-            help="markdown, json, jsonl or ace (default: detect).",
+            "--form",
+            help="markdown, json, jsonl, ace or skill (default: detect).",
         ),
     ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would happen; change nothing.")
+    ] = False,
     app_name: App = APP_NAME,
     user: User = None,
     as_json: Json = False,
 ) -> None:
-    """Import lessons from a file; each passes the Curator's checks."""
+    """Import lessons from a file or a skill; each passes the Curator's checks.
+
+    Says what was taken and what was not, and why. Scripts of a skill are not run nor stored.
+    """
     files = only(PLAYBOOK_FILES, "acc-ace playbook import")
-    reading = files.read(_text(source), _form(form))
-    report(
-        with_playbook(
-            PlaybookTarget(user, app=app_name), lambda service: service.import_bullets(reading)
-        ),
-        as_json=as_json,
-        note=reading.note,
+    text = sys.stdin.read(MOST_CHARACTERS + 1) if source == STDIN else Path(source)
+    reading = files.read(text, _form(form))
+    done = with_playbook(
+        PlaybookTarget(user, app=app_name),
+        lambda service: service.import_bullets(reading, dry_run=dry_run),
     )
+    if as_json:
+        beside = {"dry_run": dry_run, "left_out": list(reading.left_out)}
+        print(json_line({**done.to_line(), **beside}))
+    else:
+        stdout_console().print(import_view(reading, done, dry_run=dry_run))
 
 
 def _report_refined(done: Refinement, *, dry_run: bool, as_json: bool) -> None:
@@ -249,18 +261,3 @@ def _lines(file: TextIO) -> Iterator[tuple[int, str]]:
                 pass
         if line.strip():
             yield number, line
-
-
-def _text(source: str) -> str:
-    """Read a file. Raises InputError when it is unreadable, too large or not UTF-8."""
-    try:
-        if source == STDIN:
-            return sys.stdin.read(MOST_CHARACTERS + 1)
-        path = Path(source)
-        if path.stat().st_size > 4 * MOST_CHARACTERS:
-            raise InputError(f"{source} is too large for a playbook")
-        return path.read_bytes().decode("utf-8")
-    except OSError as error:
-        raise InputError(f"{source} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source} is not UTF-8 text: byte {error.start}") from error

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from acc_ace.cli.output import Paragraphs, printable, when
 from acc_ace.core.playbook.bullet_lookup import BulletHistory, Hit
+from acc_ace.core.playbook.playbook_form import Reading
 from acc_ace.core.playbook.playbook_service import PlaybookEdit
 from acc_ace.core.schemas.bullet import Bullet
 from acc_ace.core.schemas.delta import DeltaResult, DeltaStatus, PlaybookVersion, RefineStep
@@ -117,6 +118,20 @@ def edit_view(done: PlaybookEdit, *, note: str = "") -> RenderableType:
         for bullet in done.left
     ]
     return Group(*rows, Text(f"playbook version {done.stored.version}", "dim"))
+
+
+def import_view(reading: Reading, done: PlaybookEdit, *, dry_run: bool) -> RenderableType:
+    """What a file brought, or would bring: the lessons, and what is none, and why."""
+    count, more = len(reading.playbook.bullets), reading.passed_over - len(reading.left_out)
+    note = f"read as lessons: {count:,}; passed over, as they are none: {reading.passed_over:,}"
+    rows: list[RenderableType] = [Paragraphs((note, ""))]
+    rows += [Paragraphs((f"  {reason}", "dim")) for reason in reading.left_out]
+    rows += [Text(f"  … and {more:,} more", "dim")] if more > 0 and reading.left_out else []
+    if not dry_run:
+        return Group(*rows, edit_view(done))
+    for bullet, result in zip(reading.playbook.bullets, done.results, strict=True):
+        rows += [Text("would be ", "dim") + _result(result), _said(bullet)]
+    return Group(*rows, Text("dry run: nothing was changed", "dim"))
 
 
 def steps_view(steps: Sequence[RefineStep]) -> RenderableType:

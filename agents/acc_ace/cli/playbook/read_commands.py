@@ -212,23 +212,44 @@ def stats(*, app_name: App = APP_NAME, user: User = None, as_json: Json = False)
 def export(
     *,
     form: Annotated[
-        str, typer.Option("--format", help="File format: markdown, json, jsonl or ace.")
+        str,
+        typer.Option("--format", "--form", help="Format: markdown, json, jsonl, ace or skill."),
     ] = "markdown",
-    out: Annotated[Path | None, typer.Option(help="New file to write (default: stdout).")] = None,
+    section: Annotated[str | None, typer.Option(help="Only this section.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="New file, or folder of skills, to write (default: stdout)."),
+    ] = None,
     app_name: App = APP_NAME,
     user: User = None,
 ) -> None:
-    """Export the playbook. Markdown, JSON and JSONL can be imported without loss."""
+    """Export the playbook. Markdown, JSON and JSONL can be imported without loss.
+
+    As skills, each section becomes a folder with a SKILL.md, which agents load when they need it.
+    """
     if form not in set(Form):
         raise InputError(f"--format is one of {', '.join(Form)}, not {form[:40]!r}")
     stored = with_playbook(
         PlaybookTarget(user, app_name), lambda service: service.store.load(service.scope)
     )
-    text = only(PLAYBOOK_FILES, "acc-ace playbook export").write(stored.playbook, Form(form))
+    exporter = only(PLAYBOOK_FILES, "acc-ace playbook export")
+    texts = exporter.write(stored.playbook, Form(form), section)
     if out is None:
-        sys.stdout.write(text)
+        sys.stdout.write("\n".join(texts.values()))
         return
-    with create_private_file(out) as file:
-        file.write(text)
-    count = len(stored.playbook.bullets)
+    for name, text in texts.items():
+        with create_private_file(_place(out, name, form)) as file:
+            file.write(text)
+    count = sum(section in {None, bullet.section} for bullet in stored.playbook.bullets)
     stdout_console().print(f"{count} bullets of version {stored.version} written to {out}")
+
+
+def _place(out: Path, name: str, form: str) -> Path:
+    """Where a file of an export goes; the folder of a skill is made. Raises InputError."""
+    if form != Form.SKILL:
+        return out
+    try:
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out {out} cannot be written: {error.strerror}") from error
+    return out / name

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from rich.console import Group, RenderableType
 from rich.table import Table
 
+from acc_ace.cli.checks.price_age import PRICES_FIX, age_warning
 from acc_ace.cli.names import find_session, require_app
 from acc_ace.cli.output import Paragraphs, json_line, printable, stdout_console
-from acc_ace.clock import SystemClock
+from acc_ace.clock import Clock, SystemClock
 from acc_ace.config import load_settings
-from acc_ace.core.schemas.cost import NEWEST, SessionCost
+from acc_ace.core.schemas.cost import NEWEST, PriceTable, SessionCost
 from acc_ace.core.schemas.report import TokenUse
 from acc_ace.models.prices import load_prices
 from acc_ace.storage.create_stores import create_stores
@@ -19,16 +20,20 @@ from acc_ace.turn.spending import Spending
 
 def run_cost(session: str | None, *, app: str, user: str | None, limit: int, as_json: bool) -> None:
     """Print it. Raises ConfigError, InputError, NotFoundError or StoreError."""
-    explained = asyncio.run(_explained(app, user, session, limit=limit))
+    prices, clock = load_prices(load_settings().prices), SystemClock()
+    explained = asyncio.run(_explained(prices, clock, (app, user, session), limit=limit))
     if as_json:
         print(json_line(explained.model_dump(mode="json")))
     else:
         stdout_console().print(cost_view(explained))
+        if warning := age_warning(prices.as_of, prices.until, clock.now().date()):
+            stdout_console().print(f"{warning}: {PRICES_FIX}", style="yellow")
 
 
-async def _explained(app: str, user: str | None, session: str | None, *, limit: int) -> SessionCost:
-    settings, clock = load_settings(), SystemClock()
-    prices = load_prices(settings.prices)
+async def _explained(
+    prices: PriceTable, clock: Clock, target: tuple[str, str | None, str | None], *, limit: int
+) -> SessionCost:
+    settings, (app, user, session) = load_settings(), target
     stores = create_stores(settings, clock)
     try:
         await require_app(stores.directory, app)

@@ -10,12 +10,13 @@ MOST_CHARACTERS = 64 * 1024 * 1024
 
 
 class Form(StrEnum):
-    """A file format. The first three round-trip exactly."""
+    """A file format. The first three round-trip exactly; a skill is a folder for each section."""
 
     MARKDOWN = "markdown"
     JSON = "json"
     JSONL = "jsonl"
     ACE = "ace"
+    SKILL = "skill"
 
 
 class Reading(NamedTuple):
@@ -24,9 +25,5 @@ class Reading(NamedTuple):
     playbook: Playbook
     passed_over: int = 0
     """Lines that are neither a lesson nor its place; in JSON, lessons that are not active."""
-
-    @property
-    def note(self) -> str:
-        """How much of the file was taken, in words."""
-        count = len(self.playbook.bullets)
-        return f"read as lessons: {count:,}; passed over, as they are none: {self.passed_over:,}"
+    left_out: tuple[str, ...] = ()
+    """The first of them, each with the reason."""

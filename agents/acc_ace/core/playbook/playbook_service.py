@@ -175,19 +175,22 @@ class PlaybookService:
         return await self._commit(change, None)
 
     async def import_bullets(
-        self, reading: Reading, *, expected_version: int | None = None
+        self, reading: Reading, *, expected_version: int | None = None, dry_run: bool = False
     ) -> PlaybookEdit:
         """Import the bullets of a file; each ends applied, held or rejected.
 
-        Raises InputError for more than MOST_IMPORTED, with nothing changed.
+        `dry_run` changes nothing; the results are those of an import now. Raises InputError for
+        more than MOST_IMPORTED, with nothing changed.
         """
         incoming = reading.playbook
         if len(incoming.bullets) > MOST_IMPORTED:
             raise InputError(
-                f"the file has {len(incoming.bullets):,} lessons; at most {MOST_IMPORTED:,} are "
-                "imported at once"
+                f"{len(incoming.bullets):,} lessons; at most {MOST_IMPORTED:,} at once"
             )
         context = self.context(by_person=False)
+        if dry_run:
+            now = await self.store.load(self.scope)
+            return PlaybookEdit(now, imported(now.playbook, incoming, context).results)
         edit = await self._commit(lambda now: imported(now, incoming, context), expected_version)
         return replace(edit, passed_over=reading.passed_over)
 

@@ -30,9 +30,7 @@ class ModelPrice(Value):
     model_config = ConfigDict(extra="forbid", allow_inf_nan=False, defer_build=False)
 
     input: float = Field(ge=0, description="Prompt tokens.")
-    cached_input: float | None = Field(
-        default=None, ge=0, description="Prompt tokens read from a cache; absent = as `input`."
-    )
+    cached_input: float | None = Field(default=None, ge=0, description="Cached; absent: as input.")
     output: float = Field(ge=0, description="Reply tokens, thoughts included.")
 
     def nano(self, use: TokenUse) -> int:
@@ -57,6 +55,7 @@ class PriceTable(Value):
     model_config = ConfigDict(extra="forbid", defer_build=False)
 
     as_of: date = Field(description="Date of the prices.")
+    until: date | None = Field(default=None, description="Last day before some are to change.")
     models: dict[str, ModelPrice] = Field(description="Prices by model name.")
 
     def price(self, model: str) -> ModelPrice | None:

@@ -1,6 +1,9 @@
 """The bullets of a file, and the errors of invalid ones."""
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -11,6 +14,9 @@ from acc_ace.errors import InputError, first_problem
 
 MOST_BULLETS = 100_000
 """Maximum bullets of a file."""
+
+MOST_LEFT_OUT = 50
+"""Maximum lines of a file that a reading names as left out."""
 
 _SHOWN = 60
 
@@ -25,6 +31,27 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "…")
 
 
+def text_of(file: Path, most: int) -> str:
+    """The text of a file; a link to a skill's is refused. Raises InputError, also above `most`."""
+    try:
+        if file.is_symlink() and file.name == "SKILL.md":
+            raise InputError(f"{file} is a link; name the folder that holds the file itself")
+        with file.open("rb") as opened:
+            content = opened.read(4 * most + 1)
+        if len(content) > 4 * most:
+            raise InputError(f"{file} is too large for a playbook")
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise InputError(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{file} is not UTF-8 text: byte {error.start}") from error
+
+
+def left_out(reasons: list[str]) -> tuple[str, ...]:
+    """The first reasons why something is no lesson."""
+    return tuple(reasons[:MOST_LEFT_OUT])
+
+
 def check_header(header: Mapping[str, object]) -> None:
     """Raise InputError for the first line of a file of a newer program, or a broken one."""
     version, next_id = header.get("schema_version", SCHEMA_VERSION), header.get("next_id", 1)
@@ -36,6 +63,17 @@ def check_header(header: Mapping[str, object]) -> None:
             f"playbook schema_version {version} is newer than {SCHEMA_VERSION}; "
             "upgrade acc-ace to read it",
         )
+
+
+def parse_line(number: int, line: str) -> dict[str, Any]:
+    """Parse the JSON object of a line. Raises InputError that names the line."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise broken(number, f"not JSON: {shown(line)}") from error
+    if not isinstance(value, dict):
+        raise broken(number, "a JSON object is expected")
+    return value
 
 
 def bullet_at(line: int, fields: dict[str, object]) -> Bullet:

@@ -1,6 +1,7 @@
 """What playbook files offer: reading and writing a file, and the export beside each commit."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from acc_ace.config import Settings
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 class PlaybookFilesEntry:
     """The hooks `files` and `routers`."""
 
-    def read(self, text: str, form: Form | None) -> Reading:
-        """The playbook of a file. Raises InputError."""
-        return forms.read(text, form)
+    def read(self, source: str | Path, form: Form | None) -> Reading:
+        """The playbook of a text, a file or a skill's folder. Raises InputError."""
+        return forms.read(source, form)
 
-    def write(self, playbook: Playbook, form: Form) -> str:
-        """The playbook as a text."""
-        return forms.write(playbook, form)
+    def write(self, playbook: Playbook, form: Form, section: str | None) -> Mapping[str, str]:
+        """The files of an export, by their names."""
+        return forms.write_files(playbook, form, section)
 
     def open_export(self, settings: Settings) -> PlaybookFiles:
         """What writes each new version to the data directory. Does no I/O."""

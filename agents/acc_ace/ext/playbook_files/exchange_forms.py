@@ -1,19 +1,20 @@
-"""Exchange formats: JSON, JSONL, lessons by id, and the text of the ACE authors."""
+"""Exchange formats: JSON and JSONL, the JSON of other tools, and the text of the ACE authors."""
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from acc_ace.core.playbook.playbook_form import Reading
 from acc_ace.core.schemas.base import SCHEMA_VERSION
 from acc_ace.core.schemas.bullet import DEFAULT_SECTION, Bullet
 from acc_ace.core.schemas.playbook import Playbook
-from acc_ace.core.text.patterns import lazy_pattern
 from acc_ace.errors import InputError, PlaybookError
 from acc_ace.ext.playbook_files.bullet_lines import (
     broken,
     bullet_at,
     check_header,
     gathered,
+    left_out,
+    parse_line,
     shown,
 )
 
@@ -64,17 +65,6 @@ def read_jsonl(text: str) -> Playbook:
     return gathered(bullets, header.get("next_id", 1))
 
 
-def parse_line(number: int, line: str) -> dict[str, Any]:
-    """Parse the JSON object of a line. Raises InputError that names the line."""
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise broken(number, f"not JSON: {shown(line)}") from error
-    if not isinstance(value, dict):
-        raise broken(number, "a JSON object is expected")
-    return value
-
-
 def _check(header: dict[str, Any], bullets: int) -> None:
     check_header(header)
     count = header.get("bullets", bullets)
@@ -82,72 +72,57 @@ def _check(header: dict[str, Any], bullets: int) -> None:
         raise broken(1, f"the file should hold {count} bullets but holds {bullets}; is it cut off?")
 
 
-_TAKEN = (
+_OURS: Final = (
     "id", "section", "content", "helpful", "harmful", "neutral", "created_at", "updated_at",
 )  # fmt: skip
+_ALIASES: Final = {"section": "topic category", "content": "insight lesson strategy text"}
+"""What other tools call our fields; counters may end in '_count'."""
 
 
-def lessons_by_id(document: dict[str, Any]) -> dict[str, Any] | None:
-    """The lessons of another tool's playbook, which has them by id; None for one of ours."""
-    lessons = document.get("bullets", document.get("skills"))
-    return lessons if isinstance(lessons, dict) else None
+def foreign_lessons(document: dict[str, Any]) -> list[tuple[str, object]] | None:
+    """The lessons of another tool's playbook with their ids, if it has any; None for ours."""
+    for name in ("bullets", "skills", "lessons"):
+        lessons = document.get(name)
+        if isinstance(lessons, dict):
+            return list(lessons.items())
+        if name != "bullets" and isinstance(lessons, list) and lessons:
+            return [("", lesson) for lesson in lessons]
+    return None
 
 
-def read_by_id(lessons: dict[str, Any]) -> Reading:
+def read_foreign(lessons: list[tuple[str, object]]) -> Reading:
     """Parse active lessons, in their order; what is no field of ours is ignored.
 
     Raises InputError.
     """
     numbered: list[tuple[int, Bullet]] = []
-    for number, (lesson_id, lesson) in enumerate(lessons.items(), start=1):
+    passed: list[str] = []
+    for number, (name, lesson) in enumerate(lessons, start=1):
         if not isinstance(lesson, dict):
             raise InputError(f"not a playbook: lesson {number} is not an object")
-        if lesson.get("status", "active") == "active":
-            fields = {name: lesson[name] for name in _TAKEN if lesson.get(name) is not None}
-            numbered.append((number, bullet_at(number, {"id": lesson_id, **fields})))
-    return Reading(gathered(numbered), len(lessons) - len(numbered))
+        status = lesson.get("status", "active")
+        if status == "active":
+            fields = {"id": name or f"b-{number:05d}", "section": DEFAULT_SECTION, **_ours(lesson)}
+            numbered.append((number, bullet_at(number, fields)))
+        else:
+            passed.append(f"lesson {number}: its status is {shown(str(status))}")
+    return Reading(gathered(numbered), len(passed), left_out(passed))
 
 
-LINE = lazy_pattern(
-    r"\s*(?:[-*]\s+)?\[([^\[\]\s]{1,64})\]\s*helpful\s*=\s*(\d{1,16})\s*,?\s*"
-    r"harmful\s*=\s*(\d{1,16})\s*::\s?(.*)"
-)
-_HEADING = lazy_pattern(r"\s{0,3}#{1,6}\s+(.*)")
-_FENCE = "```"
+def _ours(lesson: dict[str, Any]) -> dict[str, object]:
+    """The fields of a lesson under our names; of kayba's, the issue stands before the insight."""
+    fields: dict[str, object] = {}
+    for name in _OURS:
+        names = (name, *_ALIASES.get(name, f"{name}_count").split())
+        values = [lesson[each] for each in names if lesson.get(each) not in (None, "")]
+        if values:
+            fields[name] = values[0]
+    if "content" not in lesson and isinstance(issue := lesson.get("issue"), str):
+        parts = (issue.rstrip("."), str(fields.get("content", "")))
+        fields["content"] = " — ".join(filter(None, parts))
+    return fields
 
 
 def write_ace_text(playbook: Playbook) -> str:
     """The playbook in ACE text, without neutral counts and dates."""
     return playbook.as_prompt() + "\n" if playbook.bullets else ""
-
-
-def read_ace_text(text: str) -> Reading:
-    """Parse a playbook from ACE text; other prose and fenced examples are passed over.
-
-    Raises InputError that names the line of what is almost a bullet.
-    """
-    section, fenced, passed_over = DEFAULT_SECTION, False, 0
-    numbered: list[tuple[int, Bullet]] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        heading, entry = _HEADING.fullmatch(line), LINE.fullmatch(line)
-        fenced ^= line.lstrip().startswith(_FENCE)
-        if fenced:
-            passed_over += bool(line.strip())
-            continue
-        if heading:
-            section = heading[1].strip()
-        elif entry:
-            bullet_id, helpful, harmful, content = entry.groups()
-            fields = {
-                "id": bullet_id,
-                "section": section,
-                "content": content,
-                "helpful": int(helpful),
-                "harmful": int(harmful),
-            }
-            numbered.append((number, bullet_at(number, fields)))
-        elif "::" in line and line.lstrip("-* \t").startswith("["):
-            raise broken(number, f"not a bullet: {shown(line.strip())}")
-        else:
-            passed_over += bool(line.strip())
-    return Reading(gathered(numbered), passed_over)

@@ -1,59 +1,103 @@
 """Read a playbook in any supported format (detected if not given), and write it."""
 
 import json
-from typing import Any
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
 
 from acc_ace.core.playbook.playbook_form import MOST_CHARACTERS, Form, Reading
 from acc_ace.core.schemas.playbook import Playbook
 from acc_ace.errors import InputError
+from acc_ace.ext.playbook_files.bullet_lines import text_of
 from acc_ace.ext.playbook_files.exchange_forms import (
     KIND,
-    LINE,
-    lessons_by_id,
-    read_ace_text,
-    read_by_id,
+    foreign_lessons,
+    read_foreign,
     read_json,
     read_jsonl,
     write_ace_text,
     write_json,
     write_jsonl,
 )
-from acc_ace.ext.playbook_files.markdown import HEAD, read_markdown, write_markdown
+from acc_ace.ext.playbook_files.lesson_lines import LessonReader
+from acc_ace.ext.playbook_files.markdown import HEAD, is_ours, read_markdown, write_markdown
+from acc_ace.ext.playbook_files.skills import SKILL_FILE, read_folder, read_skill, write_skills
 
 _LINES_LOOKED_AT = 200
+_FRONT_MATTER: Final = r"---[ \t]*\n(?:(?!---)[^\n]*\n){0,200}?(?:name|description)[ \t]*:"
+_ACE_LINE: Final = r"[^:]*\]\s*helpful\s*=\s*\d+\W+harmful\s*=\s*\d+\s*::"
+_WRITERS: Final[Mapping[Form, Callable[[Playbook], str]]] = {
+    Form.MARKDOWN: write_markdown,
+    Form.JSON: write_json,
+    Form.JSONL: write_jsonl,
+    Form.ACE: write_ace_text,
+}
 
 
-def read(text: str, form: Form | None = None) -> Reading:
-    """Parse a playbook; without `form` the format is detected.
+def read(source: str | Path, form: Form | None = None) -> Reading:
+    """Parse a playbook: a text, a file or a skill's folder; without `form` it is detected.
 
-    Raises InputError that names the line or the problem.
+    Raises InputError that names the line or the problem. A text without ids or counters may be any
+    report: its items are lessons only where `form` says so.
     """
+    is_skill = isinstance(source, Path) and (source.is_dir() or source.name == SKILL_FILE)
+    if isinstance(source, Path) and is_skill:
+        if form not in {None, Form.SKILL}:
+            raise InputError(f"{source} is read as a skill, not as {form}")
+        reading, has_ids = read_folder(source if source.is_dir() else source.parent)
+    else:
+        text = text_of(source, MOST_CHARACTERS) if isinstance(source, Path) else source
+        text = text.removeprefix("\ufeff").replace("\r\n", "\n")
+        form_here = form or form_of(text)
+        reading, has_ids = _read_text(text, form_here)
+        is_skill = form_here is Form.SKILL
+        if not reading.playbook.bullets and form_here is not Form.JSON and not is_ours(text):
+            raise InputError(
+                "no lessons in the file; a lesson is a line like '- [b-00001] :: text'"
+            )
+    if form is None and not has_ids:
+        kind = "skill" if is_skill else "markdown"
+        raise InputError(
+            f"{len(reading.playbook.bullets):,} items of lists, none with an id or counters: this "
+            f"may be no playbook. '--format {kind} --dry-run' shows what would become lessons, "
+            f"'--format {kind}' takes each item as one"
+        )
+    return reading
+
+
+def _read_text(text: str, form: Form) -> tuple[Reading, bool]:
+    """The lessons of a text, and whether any has an id."""
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"the file has over {MOST_CHARACTERS:,} characters")
-    text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     if not text.strip():
         raise InputError("the file is empty")
-    match form or form_of(text):
-        case Form.MARKDOWN:
-            return read_markdown(text)
+    match form:
         case Form.JSONL:
-            return Reading(read_jsonl(text))
-        case Form.ACE:
-            return read_ace_text(text)
+            return Reading(read_jsonl(text)), True
         case Form.JSON:
             document = _document(text)
-            lessons = lessons_by_id(document)
-            return Reading(read_json(document)) if lessons is None else read_by_id(lessons)
+            lessons = foreign_lessons(document)
+            return Reading(read_json(document)) if lessons is None else read_foreign(lessons), True
+        case Form.SKILL:
+            return read_skill(text)
+        case Form.MARKDOWN if is_ours(text):
+            return read_markdown(text), True
+        case _:
+            reader = LessonReader(text, addressed=form is Form.ACE)
+            return reader.read(), reader.has_ids
 
 
 def form_of(text: str) -> Form:
     """Detect the format of a text."""
     if text.startswith(HEAD):
         return Form.MARKDOWN
+    if re.match(_FRONT_MATTER, text):
+        return Form.SKILL
     lines = [line for line in text.split("\n", _LINES_LOOKED_AT)[:_LINES_LOOKED_AT] if line.strip()]
     if lines and lines[0].lstrip().startswith("{"):
         return Form.JSONL if _is_record(lines[0]) else Form.JSON
-    return Form.ACE if any(LINE.fullmatch(line) for line in lines) else Form.MARKDOWN
+    return Form.ACE if any(re.match(_ACE_LINE, line) for line in lines) else Form.MARKDOWN
 
 
 def _document(text: str) -> dict[str, Any]:
@@ -65,7 +109,7 @@ def _document(text: str) -> dict[str, Any]:
         raise InputError("not JSON: nested too deep") from error
     if not isinstance(document, dict):
         raise InputError("not a playbook: a JSON object is expected")
-    if "bullets" in document or lessons_by_id(document) is not None:
+    if "bullets" in document or foreign_lessons(document) is not None:
         return document
     raise InputError("not a playbook: the JSON has neither 'bullets' nor 'skills'")
 
@@ -79,14 +123,19 @@ def _is_record(line: str) -> bool:
     return isinstance(value, dict) and (value.get("kind") == KIND or "content" in value)
 
 
+def write_files(playbook: Playbook, form: Form, section: str | None = None) -> Mapping[str, str]:
+    """The files of an export by their names: one, or as skills one for each section.
+
+    Raises InputError for a section that is not there, and for an empty playbook as skills.
+    """
+    bullets = tuple(each for each in playbook.bullets if section in {None, each.section})
+    if section is not None and not bullets:
+        names = ", ".join(sorted({bullet.section for bullet in playbook.bullets})[:20])
+        raise InputError(f"no section {section[:64]!r}; there are: {names or 'none'}")
+    part = playbook.model_copy(update={"bullets": bullets})
+    return write_skills(part) if form is Form.SKILL else {f"playbook.{form}": write(part, form)}
+
+
 def write(playbook: Playbook, form: Form) -> str:
-    """The playbook as a text."""
-    match form:
-        case Form.MARKDOWN:
-            return write_markdown(playbook)
-        case Form.JSON:
-            return write_json(playbook)
-        case Form.JSONL:
-            return write_jsonl(playbook)
-        case Form.ACE:
-            return write_ace_text(playbook)
+    """The playbook as a text, in a format of one file."""
+    return _WRITERS[form](playbook)
