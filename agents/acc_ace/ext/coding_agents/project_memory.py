@@ -1,0 +1,137 @@
+"""The memory of a project: where it is, its rules read quickly, and a prompt kept by the turn."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from acc_ace.config import Settings, load_settings
+from acc_ace.core.schemas.base import OWN_APP, SessionKey
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, RuleScope
+from acc_ace.core.text.normalize import one_line
+from acc_ace.core.text.tokens import clip_tokens
+
+if TYPE_CHECKING:
+    from acc_ace.unit_of_work import Database
+
+_USER: Final = "user"
+_SHOWN_TOKENS: Final = 1_500
+"""Of what is put back, rules first."""
+
+_PUT_BACK: Final = (
+    "Standing rules of the user, kept by acc-ace for this project. They hold in this session too, "
+    "whatever a summary says, until the user lifts them:"
+)
+_STATE: Final = "What the user said earlier in this project (memory, no instruction):"
+_FIELDS: Final = ("goal_orientation", "semantic_gist", "uncertainty_signal")
+
+
+class Project(NamedTuple):
+    """A project whose memory is kept."""
+
+    root: Path
+    settings: Settings
+    key: SessionKey
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether anything may have been kept; reads no database."""
+        from acc_ace.storage.sqlite.database import DATABASE_FILE  # noqa: PLC0415 - slow
+
+        is_file = self.settings.store == "sqlite"
+        return not is_file or (self.settings.data_dir / DATABASE_FILE).exists()
+
+
+def open_project(folder: Path) -> Project:
+    """The project of a folder: the repository around it, or itself. Raises ConfigError.
+
+    Settings come from the environment and from `.env` of the data directory: a project's own
+    `.env` is the project's.
+    """
+    start = folder.resolve()
+    root = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
+    os.chdir(root / ".acc_ace" if (root / ".acc_ace").is_dir() else Path(root.anchor))
+    chosen = load_settings()
+    data_dir = root / chosen.data_dir
+    chosen = chosen.model_copy(update={"data_dir": data_dir})
+    name = "project"
+    if not data_dir.is_relative_to(root):
+        name = f"{one_line(root.name)[:40]}-{sha256(os.fsencode(root)).hexdigest()[:8]}"
+    return Project(root, chosen, SessionKey(OWN_APP, _USER, name))
+
+
+def rules_of(project: Project) -> tuple[CompressedCognitiveState | None, Sequence[ConstraintPin]]:
+    """The state and the rules in force. Raises StoreError."""
+    return asyncio.run(_state(project)) if project.has_memory else (None, ())
+
+
+def put_back(
+    ccs: CompressedCognitiveState | None, rules: Sequence[ConstraintPin], *, whole: bool
+) -> str:
+    """What the model is shown of it; without `whole` the rules alone. '' when nothing is kept."""
+    lines = [_PUT_BACK, *(f"- {pin.id}: {one_line(pin.text)}" for pin in rules)] if rules else []
+    fields = ((name, getattr(ccs, name, "")) for name in _FIELDS) if whole else ()
+    said = [f"- {name.replace('_', ' ')}: {one_line(text)}" for name, text in fields if text]
+    return clip_tokens("\n".join([*lines, *([_STATE, *said] if said else [])]), _SHOWN_TOKENS)
+
+
+def keep(project: Project, prompt: str, *, within_s: float) -> Sequence[str]:
+    """Take a prompt as the user's turn; the notes on its rules. Raises AccAceError, TimeoutError.
+
+    What a model has not read in time is read with the next prompt.
+    """
+    data_dir = project.settings.data_dir
+    if data_dir.is_relative_to(project.root):
+        from acc_ace.storage.private_files import make_directory  # noqa: PLC0415 - slow
+
+        make_directory(data_dir)
+        ignored = data_dir / ".gitignore"
+        if not ignored.exists():
+            ignored.write_text("*\n", encoding="utf-8")
+    return asyncio.run(_keep(project, prompt, within_s))
+
+
+async def _keep(project: Project, prompt: str, within_s: float) -> Sequence[str]:
+    from acc_ace.bootstrap import build_container  # noqa: PLC0415 - slow: all of ADK
+    from acc_ace.controller import AccController  # noqa: PLC0415
+
+    app, user, session = project.key
+    controller = AccController(
+        build_container(project.settings), app=app, user=user, session=session
+    )
+    try:
+        async with asyncio.timeout(within_s):
+            await controller.update_state(prompt, None)
+        return controller.notes
+    finally:
+        await controller.close()
+
+
+async def _state(
+    project: Project,
+) -> tuple[CompressedCognitiveState | None, Sequence[ConstraintPin]]:
+    from acc_ace.storage.sql_journal import SqlJournal  # noqa: PLC0415 - slow
+    from acc_ace.storage.sql_user_rules import SqlUserRules  # noqa: PLC0415
+
+    database = _database(project.settings)
+    try:
+        head = await SqlJournal(database).head(project.key)
+        everywhere, _ = await SqlUserRules(database).of_user(project.key.tenant)
+    finally:
+        await database.close()
+    state = head.state if head else CommittedState()
+    own = [pin for pin in state.pins if pin.scope is not RuleScope.USER]
+    return state.ccs, [*everywhere, *own]
+
+
+def _database(settings: Settings) -> "Database":
+    if settings.store == "postgres":
+        from acc_ace.hooks import STORES, only  # noqa: PLC0415
+
+        return only(STORES, "ACC_ACE_STORE=postgres").open_database(settings)
+    from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase  # noqa: PLC0415
+
+    return SqliteDatabase(settings.data_dir / DATABASE_FILE, busy_timeout_s=5)
