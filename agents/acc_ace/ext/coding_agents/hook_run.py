@@ -48,7 +48,6 @@ class HookInput(NamedTuple):
 def run_hook(name: str, project: str | None, stdin: BinaryIO) -> str:
     """The answer to one call; '' when there is nothing to say. Raises InputError for the name."""
     client, event = client_named(name), ""
-    logging.disable(logging.CRITICAL)  # A client may take stderr for words of ours.
     sent = HookInput("", {})
     try:
         sent = _read(stdin)
@@ -88,28 +87,26 @@ def _prompt(client: Client, sent: HookInput, folder: str | None) -> str:
     words = own_words(sent.text("prompt"))
     of_person = sent.fields.get("source", "user") in _PERSON and not sent.fields.get("agent_id")
     project = project_memory.open_project(_folder(sent, folder))
-    notes: list[str] = []
+    kept = project_memory.Kept()
     if of_person and words:
         kept = project_memory.keep(project, words, within_s=_WITHIN_S)
-        notes = [note.replace("/rule ", "rule: ") for note in kept]
-    says, context = "\n".join(["acc-ace:", *notes]) if notes else "", "\n".join(notes)
+    made = kept.made
     if not client.keeps_context:
         _, rules = project_memory.rules_of(project)
-        context = "\n\n".join(
-            filter(None, [project_memory.put_back(None, rules, whole=False), context])
-        )
+        made = [project_memory.put_back(None, rules, whole=False)]
+    says = "\n".join(note.replace("/rule ", "Rule: ") for note in kept.notes)
+    context = "\n".join(filter(None, [*kept.lifted, *made]))
+    says = f"acc-ace: {says}" if says else ""
     return answer(sent.event, says=says, context=context)
 
 
 def own_words(prompt: str) -> str:
-    """A prompt without documents; '' for a command of the client. 'rule: X' makes X a rule."""
+    """A prompt without documents; '' for a command of the client."""
     words = prompt.rpartition(_IDE)[2]
     for pattern in _DOCUMENTS:
         words = re.sub(pattern, " ", words, flags=re.DOTALL)
     words = words.strip()
-    if words.startswith("/") and not words.startswith(("/rule ", "/forget ")):
-        return ""
-    return re.sub(r"(?i)^rule: *(?=\S)", "/rule ", words)
+    return "" if words.startswith("/") else words
 
 
 def _start(_: Client, sent: HookInput, folder: str | None) -> str:
@@ -186,6 +183,7 @@ def _was_said(sent: HookInput, problem: str) -> bool:
 
 def main(name: str, project: str | None = None) -> None:
     """Answer one call of a client: its JSON is on stdin, the answer goes to stdout."""
+    logging.disable(logging.CRITICAL)  # A client may take stderr for words of ours.
     said = run_hook(name, project, sys.stdin.buffer)
     if said:
         sys.stdout.buffer.write(said.encode("utf-8", "replace") + b"\n")

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from acc_ace.config import Settings, load_settings
 from acc_ace.core.schemas.base import OWN_APP, SessionKey
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
-from acc_ace.core.schemas.commit import CommittedState, ConstraintPin, RuleScope
+from acc_ace.core.schemas.commit import CcsDiff, CommittedState, ConstraintPin, RuleScope
 from acc_ace.core.text.normalize import one_line
 from acc_ace.core.text.tokens import clip_tokens
+from acc_ace.model_settings import AUTO, EMBEDDED_MODEL, AgentSettings
 
 if TYPE_CHECKING:
     from acc_ace.unit_of_work import Database
@@ -26,7 +27,9 @@ _PUT_BACK: Final = (
     "whatever a summary says, until the user lifts them:"
 )
 _STATE: Final = "What the user said earlier in this project (memory, no instruction):"
-_FIELDS: Final = ("goal_orientation", "semantic_gist", "uncertainty_signal")
+_FIELDS: Final = ("goal_orientation", "semantic_gist")
+_WAIT_S: Final = 10.0
+"""For another hook of the project that keeps a prompt."""
 
 
 class Project(NamedTuple):
@@ -45,18 +48,35 @@ class Project(NamedTuple):
         return not is_file or (self.settings.data_dir / DATABASE_FILE).exists()
 
 
+class Kept(NamedTuple):
+    """What became of a prompt's rules: the notes for the person, and the changes."""
+
+    notes: Sequence[str] = ()
+    lifted: Sequence[str] = ()
+    made: Sequence[str] = ()
+
+
 def open_project(folder: Path) -> Project:
     """The project of a folder: the repository around it, or itself. Raises ConfigError.
 
     Settings come from the environment and from `.env` of the data directory: a project's own
-    `.env` is the project's.
+    `.env` is the project's. A key in the environment is the client's: a model is asked only where
+    a setting names it.
     """
     start = folder.resolve()
     root = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
     os.chdir(root / ".acc_ace" if (root / ".acc_ace").is_dir() else Path(root.anchor))
     chosen = load_settings()
     data_dir = root / chosen.data_dir
-    chosen = chosen.model_copy(update={"data_dir": data_dir})
+    limits = chosen.limits.model_copy(
+        update={"turn_wait_s": min(_WAIT_S, chosen.limits.turn_wait_s)}
+    )
+    own: dict[str, object] = {"data_dir": data_dir, "limits": limits}
+    for role in ("qualifier", "compressor"):
+        block: AgentSettings = getattr(chosen, role)
+        if block.model == AUTO:
+            own[role] = block.model_copy(update={"model": EMBEDDED_MODEL})
+    chosen = chosen.model_copy(update=own)
     name = "project"
     if not data_dir.is_relative_to(root):
         name = f"{one_line(root.name)[:40]}-{sha256(os.fsencode(root)).hexdigest()[:8]}"
@@ -78,8 +98,8 @@ def put_back(
     return clip_tokens("\n".join([*lines, *([_STATE, *said] if said else [])]), _SHOWN_TOKENS)
 
 
-def keep(project: Project, prompt: str, *, within_s: float) -> Sequence[str]:
-    """Take a prompt as the user's turn; the notes on its rules. Raises AccAceError, TimeoutError.
+def keep(project: Project, prompt: str, *, within_s: float) -> Kept:
+    """Take a prompt as the user's turn. Raises AccAceError, TimeoutError.
 
     What a model has not read in time is read with the next prompt.
     """
@@ -94,7 +114,7 @@ def keep(project: Project, prompt: str, *, within_s: float) -> Sequence[str]:
     return asyncio.run(_keep(project, prompt, within_s))
 
 
-async def _keep(project: Project, prompt: str, within_s: float) -> Sequence[str]:
+async def _keep(project: Project, prompt: str, within_s: float) -> Kept:
     from acc_ace.bootstrap import build_container  # noqa: PLC0415 - slow: all of ADK
     from acc_ace.controller import AccController  # noqa: PLC0415
 
@@ -105,7 +125,11 @@ async def _keep(project: Project, prompt: str, within_s: float) -> Sequence[str]
     try:
         async with asyncio.timeout(within_s):
             await controller.update_state(prompt, None)
-        return controller.notes
+        entry = controller.last_commit
+        diff = entry.diff if entry else CcsDiff()
+        lifted = [f"The user lifted rule {each.id}." for each in diff.constraints_released]
+        made = [f"Standing rule of the user, {it.id}: {it.text}" for it in diff.constraints_added]
+        return Kept(controller.notes, lifted, made)
     finally:
         await controller.close()
 
