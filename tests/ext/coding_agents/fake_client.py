@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acc_ace.ext.coding_agents.clients import CLIENTS, Moment
+from acc_ace.ext.coding_agents.clients import CLIENTS
 from acc_ace.ext.coding_agents.hook_run import run_hook
 
 _LINES = Path(__file__).with_name("recorded.jsonl").read_text(encoding="utf-8").splitlines()
@@ -23,24 +23,22 @@ class FakeClient:
 
     def prompt(self, text: str, **more: object) -> dict[str, Any]:
         """The person sends a prompt."""
-        return self.call(Moment.PROMPT, prompt=text, **more)
+        return self.call("prompt", prompt=text, **more)
 
     def start(self, source: str = "startup") -> str:
         """A session starts; what the model is shown."""
-        return context_of(self.call(Moment.START, source=source))
+        return context_of(self.call("start", source=source))
 
     def shell(self, command: str) -> tuple[str, str]:
         """The model wants to run a command: the decision and its reason."""
         tool_input = {"command": command, "description": "git push, as the user ordered"}
-        return decision_of(
-            self.call(Moment.TOOL, tool_name=SHELLS[self.name], tool_input=tool_input)
-        )
+        return decision_of(self.call("tool", tool_name=SHELLS[self.name], tool_input=tool_input))
 
-    def call(self, moment: Moment, **fields: object) -> dict[str, Any]:
+    def call(self, moment: str, **fields: object) -> dict[str, Any]:
         """One hook, with the recorded input of its event and these fields."""
         events = CLIENTS[self.name].events
         inputs = (each["input"] for each in RECORDED if each["client"] == self.name)
-        base = next(each for each in inputs if events[each["hook_event_name"]] is moment)
+        base = next(each for each in inputs if events[each["hook_event_name"]] == moment)
         return self.send(json.dumps({**base, "cwd": str(self.project), **fields}).encode())
 
     def send(self, data: bytes) -> dict[str, Any]:

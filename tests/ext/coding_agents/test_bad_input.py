@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.ext.coding_agents.clients import CLIENTS, Moment
+from acc_ace.ext.coding_agents.clients import CLIENTS
 from tests.ext.coding_agents.fake_client import FakeClient
 from tests.fakes.extensions import needs
 
@@ -44,7 +44,7 @@ def test_an_input_that_is_none_is_said_and_blocks_nothing(
 
 @pytest.mark.parametrize("fields", [{"prompt": 3}, {"prompt": "x", "cwd": 3}, {"cwd": "/not/here"}])
 def test_a_missing_or_wrong_field_is_named(client: FakeClient, fields: dict[str, object]) -> None:
-    assert "acc-ace: this hook failed" in client.call(Moment.PROMPT, **fields)["systemMessage"]
+    assert "acc-ace: this hook failed" in client.call("prompt", **fields)["systemMessage"]
 
 
 def test_fields_that_are_new_change_nothing(client: FakeClient) -> None:
@@ -60,7 +60,7 @@ def test_a_broken_memory_is_said_once_a_session_and_lets_calls_run(client: FakeC
     database.write_bytes(b"no database" * 1_000)
     session = {"session_id": str(client.project)}
     call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, **session}
-    first, second = (client.call(Moment.TOOL, **call) for _ in range(2))
+    first, second = (client.call("tool", **call) for _ in range(2))
     assert "memory.db" in first["systemMessage"]
     assert second == {}
     assert "memory.db" in client.prompt("Go on.")["systemMessage"]

@@ -114,6 +114,8 @@ def test_links_and_modes_stay(tmp_path: Path) -> None:
     assert link.is_symlink()
     assert stat.S_IMODE(os.stat(real).st_mode) == 0o640
     assert "hooks" in json.loads(real.read_text())
+    remove(client, tmp_path)
+    assert real.read_text() == "{}"
 
 
 def test_the_commands_say_what_they_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

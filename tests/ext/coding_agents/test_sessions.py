@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acc_ace.ext.coding_agents.clients import CLIENTS, Moment
+from acc_ace.ext.coding_agents.clients import CLIENTS
 from acc_ace.ext.coding_agents.hook_run import own_words
 from tests.ext.coding_agents.fake_client import RECORDED, FakeClient, context_of
 from tests.fakes.extensions import needs
@@ -134,7 +134,7 @@ def test_calls_of_shells_and_files(
     client = FakeClient("claude-code", tmp_path)
     client.prompt(f"Rule: {rule}")
     field = "command" if call[0] == "Bash" else "file_path"
-    answer = client.call(Moment.TOOL, tool_name=call[0], tool_input={field: call[1]})
+    answer = client.call("tool", tool_name=call[0], tool_input={field: call[1]})
     assert answer.get("hookSpecificOutput", {}).get("permissionDecision", "") == does
 
 
@@ -147,7 +147,7 @@ def test_a_patch_is_a_call_on_each_of_its_files(
     patch = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
     for file, is_denied in (("src/a.py", False), ("web/package-lock.json", True)):
         sent = {"tool_name": "apply_patch", "tool_input": {"command": patch.format(file)}}
-        assert bool(client.call(Moment.TOOL, **sent)) is is_denied
+        assert bool(client.call("tool", **sent)) is is_denied
 
 
 def test_a_rule_that_wants_a_deed_first_is_put_before_the_model(
@@ -157,7 +157,7 @@ def test_a_rule_that_wants_a_deed_first_is_put_before_the_model(
     client = FakeClient("claude-code", tmp_path)
     client.prompt("Rule: Always run the tests before committing.")
     call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}}
-    assert "c-0001" in context_of(client.call(Moment.TOOL, **call))
+    assert "c-0001" in context_of(client.call("tool", **call))
 
 
 def test_two_sessions_of_a_project_keep_the_rules_of_both(

@@ -1,27 +1,16 @@
 """A client's tool calls as the guard takes them; what a file gets as its content is not checked."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from acc_ace.core.schemas.commit import ConstraintPin
-from acc_ace.core.text.patterns import words_of
-from acc_ace.ext.coding_agents.shell_calls import Call, calls_of_shell, file_call
+from acc_ace.ext.coding_agents.shell_calls import TOOLS, Call, calls_of_shell, file_call
 from acc_ace.ext.guard.calls import ActCall, Speech, Tool
 from acc_ace.ext.guard.checks import CallRuling, Decision, checks_of, decide
 from acc_ace.ext.guard.matching import has_word
 from acc_ace.ext.guard.reading import RuleReading
-
-_SHELLS: Final = frozenset(["Bash", "PowerShell", "shell", "run_shell_command", "exec_command"])
-_WRITES: Final = frozenset(["Write", "Edit", "MultiEdit", "NotebookEdit", "write_file", "replace"])
-_READS: Final = frozenset(["Read", "read_file", "view_image"])
-_TALK: Final = words_of(
-    "Agent AskUserQuestion ExitPlanMode Skill Task TaskCreate TaskGet TaskList TaskUpdate "
-    "TodoWrite ToolSearch activate_skill ask_user complete_task enter_plan_mode exit_plan_mode "
-    "spawn_agent update_plan update_topic write_todos"
-)
-"""Tools that touch nothing outside of the session."""
 
 _PATCH: Final = r"(?m)^\*\*\* (Add File|Update File|Delete File|Move to): (.+)$"
 _ASKED_FIRST: Final = (
@@ -42,10 +31,10 @@ class Verdict(NamedTuple):
 
 
 def judged(
-    name: str, args: Mapping[str, Any], rules: list[ConstraintPin], now: datetime
+    name: str, args: Mapping[str, Any], rules: Sequence[ConstraintPin], now: datetime
 ) -> Verdict | None:
     """The worst that the rules make of a call; None when it may run."""
-    calls = [] if name in _TALK else list(calls_of(name, args))
+    calls = [] if name in TOOLS["talk"] else list(calls_of(name, args))
     verdicts = (
         Verdict(does, pin, result.why)
         for pin in rules
@@ -66,11 +55,11 @@ def calls_of(name: str, args: Mapping[str, Any]) -> Iterator[Call]:
             is_gone = kind == "Delete File"
             says = "Deletes a file." if is_gone else _CHANGES
             yield file_call("delete_file" if is_gone else "write_file", says, file.strip())
-    elif name in _SHELLS:
+    elif name in TOOLS["shells"]:
         yield from calls_of_shell(line)
-    elif name in _WRITES and path:
+    elif name in TOOLS["writes"] and path:
         yield file_call("write_file", _CHANGES, str(path))
-    elif name in _READS and path:
+    elif name in TOOLS["reads"] and path:
         yield file_call("read_file", "Reads a file.", str(path))
     else:
         own = {key: value for key, value in args.items() if key != "description"}

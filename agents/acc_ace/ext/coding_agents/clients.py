@@ -3,22 +3,15 @@
 import json
 import shlex
 import sys
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from pathlib import Path
 from typing import Any, Final
 
 from acc_ace.errors import InputError
 
 MODULE: Final = "acc_ace.ext.coding_agents"
-
-
-class Moment(StrEnum):
-    """When a client calls us."""
-
-    PROMPT = "prompt"
-    START = "start"
-    TOOL = "tool"
 
 
 @dataclass(frozen=True)
@@ -28,8 +21,9 @@ class Client:
     name: str
     file: str
     """Its settings, below the project or the home directory."""
-    events: Mapping[str, Moment]
-    prompt_timeout: int
+    events: Mapping[str, str]
+    """Its events, and what each is to us: 'prompt', 'start' or 'tool'."""
+    timeout: int
     """In the client's unit."""
     project: str = ""
     """What the client puts in the command for the directory that it was started in."""
@@ -47,54 +41,19 @@ class Client:
         words = [shlex.quote(sys.executable), "-P -m", MODULE, self.name, self.project]
         return " ".join(filter(None, words))
 
-    def entry(self, moment: Moment) -> dict[str, Any]:
+    @property
+    def entry(self) -> dict[str, Any]:
         """Our entry for an event."""
-        timeout = self.prompt_timeout if moment is Moment.PROMPT else self.prompt_timeout // 2
-        hook = {"type": "command", "command": self.command, "timeout": timeout}
+        hook = {"type": "command", "command": self.command, "timeout": self.timeout}
         return {"hooks": [{"name": "acc-ace", **hook} if self.flat else hook]}
 
 
-_EVENTS: Final = {
-    "UserPromptSubmit": Moment.PROMPT,
-    "SessionStart": Moment.START,
-    "SubagentStart": Moment.START,
-    "PreToolUse": Moment.TOOL,
-}
-CLIENTS: Final = {
-    each.name: each
-    for each in (
-        Client(
-            "claude-code",
-            ".claude/settings.json",
-            _EVENTS,
-            30,
-            project='"$CLAUDE_PROJECT_DIR"',
-            next_step="Hooks are read when a session starts: start Claude Code anew.",
-        ),
-        Client(
-            "codex",
-            ".codex/hooks.json",
-            _EVENTS,
-            30,
-            asks=False,
-            next_step="Codex runs a hook once you trust it: start it, and trust these at /hooks.",
-        ),
-        Client(
-            "gemini-cli",
-            ".gemini/settings.json",
-            {
-                "BeforeAgent": Moment.PROMPT,
-                "SessionStart": Moment.START,
-                "BeforeTool": Moment.TOOL,
-            },
-            30_000,
-            project="$GEMINI_PROJECT_DIR",
-            keeps_context=False,
-            flat=True,
-            next_step="Gemini CLI reads hooks of a project in trusted folders only: start it anew.",
-        ),
-    )
-}
+def _clients() -> dict[str, Client]:
+    text = Path(__file__).with_name("clients.toml").read_text(encoding="utf-8")
+    return {name: Client(name=name, **fields) for name, fields in tomllib.loads(text).items()}
+
+
+CLIENTS: Final = _clients()
 
 
 def client_named(name: str) -> Client:

@@ -8,13 +8,25 @@ import json
 import logging
 import re
 import sys
-from collections.abc import Mapping
+import tempfile
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, BinaryIO, Final
 
+from acc_ace.clock import SystemClock
 from acc_ace.errors import AccAceError, InputError
-from acc_ace.ext.coding_agents.clients import Client, Moment, answer, client_named, decision
+from acc_ace.ext.coding_agents.clients import Client, answer, client_named, decision
+from acc_ace.ext.coding_agents.project_memory import (
+    Kept,
+    Project,
+    keep,
+    open_project,
+    put_back,
+    rules_of,
+)
+
+Fields = dict[str, Any]
+"""What a client sent."""
 
 _MOST_BYTES: Final = 8_000_000
 _WITHIN_S: Final = 20.0
@@ -31,42 +43,21 @@ _DOCUMENTS: Final = (
 _IDE: Final = "## My request for Codex:"
 
 
-class HookInput(NamedTuple):
-    """What the client sent."""
-
-    event: str
-    fields: Mapping[str, Any]
-
-    def text(self, name: str) -> str:
-        """A field that must be text; raises InputError."""
-        value = self.fields.get(name)
-        if not isinstance(value, str):
-            raise InputError(f"the hook's input has no text '{name}'; is it another version?")
-        return value
-
-
 def run_hook(name: str, project: str | None, stdin: BinaryIO) -> str:
     """The answer to one call; '' when there is nothing to say. Raises InputError for the name."""
-    client, event = client_named(name), ""
-    sent = HookInput("", {})
+    client = client_named(name)
+    sent: Fields = {}
     try:
         sent = _read(stdin)
-        event = sent.event
-        if event not in client.events:
-            raise InputError(f"'{event[:60]}' is no event that acc-ace answers for {client.name}")
-        return _ANSWERS[client.events[event]](client, sent, project)
-    except TimeoutError:
-        return answer(
-            event,
-            says=f"acc-ace: your prompt was not read for rules within {_WITHIN_S:.0f} s; it is "
-            "read with your next one. Rules in force hold.",
-        )
+        event = sent.get("hook_event_name")
+        if not isinstance(event, str) or event not in client.events:
+            raise InputError(f"{event!r:.60} is no event that acc-ace answers for {client.name}")
+        return _ANSWERS[client.events[event]](client, sent, open_project(_folder(sent, project)))
     except Exception as error:  # noqa: BLE001 - a hook that fails may not break the session
-        said = str(error) if isinstance(error, AccAceError) else f"{type(error).__name__}: {error}"
-        return _failure(client, sent, " ".join(said.split())[:600])
+        return _failure(client, sent, error)
 
 
-def _read(stdin: BinaryIO) -> HookInput:
+def _read(stdin: BinaryIO) -> Fields:
     data = stdin.read(_MOST_BYTES + 1)
     if len(data) > _MOST_BYTES:
         while stdin.read(1 << 20):  # So that the client is not cut off while it writes.
@@ -78,26 +69,26 @@ def _read(stdin: BinaryIO) -> HookInput:
         raise InputError(f"the hook's input is not JSON ({error})") from error
     if not isinstance(fields, dict):
         raise InputError("the hook's input is no JSON object")
-    return HookInput(str(fields.get("hook_event_name") or ""), fields)
+    return fields
 
 
-def _prompt(client: Client, sent: HookInput, folder: str | None) -> str:
-    from acc_ace.ext.coding_agents import project_memory  # noqa: PLC0415 - slow
+def _text(sent: Fields, name: str) -> str:
+    value = sent.get(name)
+    if not isinstance(value, str):
+        raise InputError(f"the hook's input has no text '{name}'; is it another version?")
+    return value
 
-    words = own_words(sent.text("prompt"))
-    of_person = sent.fields.get("source", "user") in _PERSON and not sent.fields.get("agent_id")
-    project = project_memory.open_project(_folder(sent, folder))
-    kept = project_memory.Kept()
-    if of_person and words:
-        kept = project_memory.keep(project, words, within_s=_WITHIN_S)
+
+def _prompt(client: Client, sent: Fields, project: Project) -> str:
+    words, kept = own_words(_text(sent, "prompt")), Kept()
+    if words and sent.get("source", "user") in _PERSON and not sent.get("agent_id"):
+        kept = keep(project, words, within_s=_WITHIN_S)
     made = kept.made
     if not client.keeps_context:
-        _, rules = project_memory.rules_of(project)
-        made = [project_memory.put_back(None, rules, whole=False)]
+        made = [put_back(None, rules_of(project)[1], whole=False)]
     says = "\n".join(note.replace("/rule ", "Rule: ") for note in kept.notes)
     context = "\n".join(filter(None, [*kept.lifted, *made]))
-    says = f"acc-ace: {says}" if says else ""
-    return answer(sent.event, says=says, context=context)
+    return answer(_event(sent), says=f"acc-ace: {says}" if says else "", context=context)
 
 
 def own_words(prompt: str) -> str:
@@ -109,76 +100,68 @@ def own_words(prompt: str) -> str:
     return "" if words.startswith("/") else words
 
 
-def _start(_: Client, sent: HookInput, folder: str | None) -> str:
-    from acc_ace.ext.coding_agents import project_memory  # noqa: PLC0415 - slow
-
-    ccs, rules = project_memory.rules_of(project_memory.open_project(_folder(sent, folder)))
-    is_whole = sent.event == "SessionStart"
-    return answer(sent.event, context=project_memory.put_back(ccs, rules, whole=is_whole))
+def _start(_: Client, sent: Fields, project: Project) -> str:
+    shown = put_back(*rules_of(project), whole=_event(sent) == "SessionStart")
+    return answer(_event(sent), context=shown)
 
 
-def _tool(client: Client, sent: HookInput, folder: str | None) -> str:
-    from acc_ace.ext.coding_agents import project_memory  # noqa: PLC0415 - slow
-
-    project = project_memory.open_project(_folder(sent, folder))
-    _, rules = project_memory.rules_of(project)
+def _tool(client: Client, sent: Fields, project: Project) -> str:
+    _, rules = rules_of(project)
     if not rules or project.settings.guard == "off":
         return ""
-    from acc_ace.clock import SystemClock  # noqa: PLC0415 - slow
-    from acc_ace.ext.coding_agents.client_calls import judged  # noqa: PLC0415
+    from acc_ace.ext.coding_agents.client_calls import judged  # noqa: PLC0415 - slow
 
-    args = sent.fields.get("tool_input")
+    args = sent.get("tool_input")
     args = args if isinstance(args, dict) else {"input": args}
     now = SystemClock().now().astimezone(project.settings.zone)
-    verdict = judged(sent.text("tool_name"), args, list(rules), now)
+    verdict = judged(_text(sent, "tool_name"), args, rules, now)
     if verdict is None:
         return ""
     rule = f'{verdict.pin.id}: "{" ".join(verdict.pin.text.split())[:600]}"'
     if verdict.does == "remind":
         context = "" if client.flat else f"Before this call, the user's rule {rule} must be met."
-        return answer(sent.event, context=context)
+        return answer(_event(sent), context=context)
     if verdict.does == "ask" and client.asks and project.settings.guard == "confirm":
         reason = f"acc-ace: this call may go against your rule {rule}. Run it all the same?"
-        return decision(client, sent.event, "ask", reason)
+        return decision(client, _event(sent), "ask", reason)
     reason = (
         f"acc-ace: not run, it goes against the user's rule {rule} ({verdict.why}). Do not try it "
         f"another way. Only the user can lift the rule, with a prompt that only says: "
         f"lift {verdict.pin.id}"
     )
-    return decision(client, sent.event, "deny", reason)
+    return decision(client, _event(sent), "deny", reason)
 
 
-_ANSWERS: Final = {Moment.PROMPT: _prompt, Moment.START: _start, Moment.TOOL: _tool}
+_ANSWERS: Final = {"prompt": _prompt, "start": _start, "tool": _tool}
 
 
-def _folder(sent: HookInput, folder: str | None) -> Path:
-    path = Path(folder or sent.text("cwd"))
+def _event(sent: Fields) -> str:
+    return str(sent.get("hook_event_name", ""))
+
+
+def _folder(sent: Fields, folder: str | None) -> Path:
+    path = Path(folder or _text(sent, "cwd"))
     if not path.is_absolute() or not path.is_dir():
         raise InputError(f"the project '{path}' is no folder here")
     return path
 
 
-def _failure(client: Client, sent: HookInput, problem: str) -> str:
+def _failure(client: Client, sent: Fields, error: Exception) -> str:
     """What is wrong, in the client's form; at tool calls once a session."""
-    says = f"acc-ace: this hook failed, and {client.name} goes on without it: {problem}"
-    if client.events.get(sent.event) is Moment.TOOL and _was_said(sent, problem):
-        return ""
-    return answer(sent.event, says=says)
-
-
-def _was_said(sent: HookInput, problem: str) -> bool:
-    """Whether this session was told of it; without a place to note that, it is told again."""
-    import tempfile  # noqa: PLC0415 - only for a failure
-
-    key = sha256(f"{sent.fields.get('session_id')}\n{problem}".encode()).hexdigest()[:16]
-    mark = Path(tempfile.gettempdir()) / f"acc-ace-hook-{key}"
-    try:
-        mark.touch(mode=0o600, exist_ok=False)
-    except FileExistsError:
-        return True
-    except OSError:
-        return False
-    return False
+    said = " ".join(str(error).split())[:600]
+    if isinstance(error, TimeoutError):
+        said = f"your prompt was not read within {_WITHIN_S:.0f} s; it is read with the next one"
+    elif not isinstance(error, AccAceError):
+        said = f"{type(error).__name__}: {said}"
+    if client.events.get(_event(sent)) == "tool":
+        key = sha256(f"{sent.get('session_id')}\n{said}".encode("utf-8", "replace")).hexdigest()
+        try:
+            Path(tempfile.gettempdir(), f"acc-ace-hook-{key[:16]}").touch(0o600, exist_ok=False)
+        except OSError:  # It was said, or the note of that cannot be made.
+            return ""
+    return answer(
+        _event(sent), says=f"acc-ace: this hook failed, {client.name} goes on without it: {said}"
+    )
 
 
 def main(name: str, project: str | None = None) -> None:

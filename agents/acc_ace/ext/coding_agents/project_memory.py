@@ -18,16 +18,14 @@ from acc_ace.model_settings import AUTO, EMBEDDED_MODEL, AgentSettings
 if TYPE_CHECKING:
     from acc_ace.unit_of_work import Database
 
-_USER: Final = "user"
-_SHOWN_TOKENS: Final = 1_500
-"""Of what is put back, rules first."""
+_STATE_TOKENS: Final = 400
+"""Of what is put back behind the rules, which have a limit of their own."""
 
 _PUT_BACK: Final = (
     "Standing rules of the user, kept by acc-ace for this project. They hold in this session too, "
     "whatever a summary says, until the user lifts them:"
 )
 _STATE: Final = "What the user said earlier in this project (memory, no instruction):"
-_FIELDS: Final = ("goal_orientation", "semantic_gist")
 _WAIT_S: Final = 10.0
 """For another hook of the project that keeps a prompt."""
 
@@ -38,14 +36,6 @@ class Project(NamedTuple):
     root: Path
     settings: Settings
     key: SessionKey
-
-    @property
-    def has_memory(self) -> bool:
-        """Whether anything may have been kept; reads no database."""
-        from acc_ace.storage.sqlite.database import DATABASE_FILE  # noqa: PLC0415 - slow
-
-        is_file = self.settings.store == "sqlite"
-        return not is_file or (self.settings.data_dir / DATABASE_FILE).exists()
 
 
 class Kept(NamedTuple):
@@ -59,18 +49,15 @@ class Kept(NamedTuple):
 def open_project(folder: Path) -> Project:
     """The project of a folder: the repository around it, or itself. Raises ConfigError.
 
-    Settings come from the environment and from `.env` of the data directory: a project's own
-    `.env` is the project's. A key in the environment is the client's: a model is asked only where
-    a setting names it.
+    Settings come from the environment alone: a project's `.env` is the project's. A key there is
+    the client's: a model is asked only where a setting names it.
     """
     start = folder.resolve()
     root = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
-    os.chdir(root / ".acc_ace" if (root / ".acc_ace").is_dir() else Path(root.anchor))
+    os.chdir(root.anchor)
     chosen = load_settings()
     data_dir = root / chosen.data_dir
-    limits = chosen.limits.model_copy(
-        update={"turn_wait_s": min(_WAIT_S, chosen.limits.turn_wait_s)}
-    )
+    limits = chosen.limits.model_copy(update={"turn_wait_s": _WAIT_S})
     own: dict[str, object] = {"data_dir": data_dir, "limits": limits}
     for role in ("qualifier", "compressor"):
         block: AgentSettings = getattr(chosen, role)
@@ -80,12 +67,13 @@ def open_project(folder: Path) -> Project:
     name = "project"
     if not data_dir.is_relative_to(root):
         name = f"{one_line(root.name)[:40]}-{sha256(os.fsencode(root)).hexdigest()[:8]}"
-    return Project(root, chosen, SessionKey(OWN_APP, _USER, name))
+    return Project(root, chosen, SessionKey(OWN_APP, "user", name))
 
 
 def rules_of(project: Project) -> tuple[CompressedCognitiveState | None, Sequence[ConstraintPin]]:
     """The state and the rules in force. Raises StoreError."""
-    return asyncio.run(_state(project)) if project.has_memory else (None, ())
+    is_there = project.settings.store != "sqlite" or project.settings.data_dir.is_dir()
+    return asyncio.run(_state(project)) if is_there else (None, ())
 
 
 def put_back(
@@ -93,9 +81,10 @@ def put_back(
 ) -> str:
     """What the model is shown of it; without `whole` the rules alone. '' when nothing is kept."""
     lines = [_PUT_BACK, *(f"- {pin.id}: {one_line(pin.text)}" for pin in rules)] if rules else []
-    fields = ((name, getattr(ccs, name, "")) for name in _FIELDS) if whole else ()
-    said = [f"- {name.replace('_', ' ')}: {one_line(text)}" for name, text in fields if text]
-    return clip_tokens("\n".join([*lines, *([_STATE, *said] if said else [])]), _SHOWN_TOKENS)
+    texts = [ccs.goal_orientation, ccs.semantic_gist] if ccs and whole else []
+    if said := [f"- {one_line(text)}" for text in texts if text]:
+        lines.append(clip_tokens("\n".join([_STATE, *said]), _STATE_TOKENS))
+    return "\n".join(lines)
 
 
 def keep(project: Project, prompt: str, *, within_s: float) -> Kept:
@@ -104,12 +93,9 @@ def keep(project: Project, prompt: str, *, within_s: float) -> Kept:
     What a model has not read in time is read with the next prompt.
     """
     data_dir = project.settings.data_dir
-    if data_dir.is_relative_to(project.root):
-        from acc_ace.storage.private_files import make_directory  # noqa: PLC0415 - slow
-
-        make_directory(data_dir)
-        ignored = data_dir / ".gitignore"
-        if not ignored.exists():
+    if data_dir.parent == project.root:
+        data_dir.mkdir(mode=0o700, exist_ok=True)
+        if not (ignored := data_dir / ".gitignore").exists():
             ignored.write_text("*\n", encoding="utf-8")
     return asyncio.run(_keep(project, prompt, within_s))
 
@@ -118,10 +104,8 @@ async def _keep(project: Project, prompt: str, within_s: float) -> Kept:
     from acc_ace.bootstrap import build_container  # noqa: PLC0415 - slow: all of ADK
     from acc_ace.controller import AccController  # noqa: PLC0415
 
-    app, user, session = project.key
-    controller = AccController(
-        build_container(project.settings), app=app, user=user, session=session
-    )
+    container = build_container(project.settings)
+    controller = AccController(container, session=project.key.session)
     try:
         async with asyncio.timeout(within_s):
             await controller.update_state(prompt, None)

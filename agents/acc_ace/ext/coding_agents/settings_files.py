@@ -18,10 +18,9 @@ def install(client: Client, folder: Path) -> bool:
     path = _file(client, folder)
     before = _read(path)
     text = before or "{}\n"
-    for event, moment in client.events.items():
-        entry = client.entry(moment)
-        if entry not in _array(text, event):
-            text = added(removed(text, ("hooks", event), is_ours), ("hooks", event), entry)
+    for event in client.events:
+        if client.entry not in _array(text, event):
+            text = added(removed(text, ("hooks", event), is_ours), ("hooks", event), client.entry)
     if text == before:
         return False
     _write(path, text)
@@ -37,7 +36,7 @@ def remove(client: Client, folder: Path) -> bool:
         text = removed(text, ("hooks", event), is_ours)
     if text == before:
         return False
-    if json.loads(text) == {}:
+    if json.loads(text) == {} and not (folder / client.file).is_symlink():
         path.unlink()
         with suppress(OSError):  # It holds other things.
             path.parent.rmdir()

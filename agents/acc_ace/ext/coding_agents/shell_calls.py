@@ -1,12 +1,13 @@
 """Shell lines as calls: each program with its subcommand is a tool, its words are its arguments."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 from shlex import shlex
 from typing import Final
 
-from acc_ace.core.text.patterns import words_of
 from acc_ace.ext.guard.calls import ActCall, Tool
 from acc_ace.ext.guard.words import act_classes
 
@@ -16,38 +17,12 @@ _LONGEST: Final = 20_000
 """Characters of a line that are read; what follows is checked as words."""
 
 _DEEPEST: Final = 4
-_WRAPPERS: Final = words_of(
-    "sudo env time nohup nice command exec xargs timeout watch npx ! { do else elif if then while"
-)
-_SHELLS: Final = words_of("sh bash zsh dash ksh")
-_GROUPED: Final = words_of(
-    "git gh npm pnpm yarn bun pip pip3 uv poetry cargo go docker podman kubectl helm terraform "
-    "aws gcloud az systemctl service brew apt apt-get make just rails alembic flyctl vercel"
-)
-"""Programs whose first word says what they do."""
+_TABLES: Final = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
+TOOLS: Final = {kind: frozenset(names.split()) for kind, names in _TABLES["clients"].items()}
+"""The tools of clients by kind."""
 
-_MEANS: Final = {
-    "rm rmdir unlink shred": "delete files",
-    "mv rename": "move and rename files",
-    "cp rsync scp install": "copy files",
-    "sed tee truncate touch mkdir ln patch dd": "change and write files",
-    "chmod chown chgrp": "change permissions of files",
-    "kill pkill killall": "stop a process",
-    "shutdown reboot": "shut down and restart",
-    "curl wget": "download and send over the network",
-    "npm pnpm yarn bun pip pip3 brew apt apt-get": "packages and dependencies",
-    "git_rm git_clean": "delete files",
-}
-_READS: Final = words_of(
-    "ack awk bat cat diff du df file find grep head jq less ls more ps rg sort stat tail tree uniq "
-    "wc which git_blame git_diff git_log git_show git_status"
-)
-_SILENT: Final = words_of(
-    "[ [[ } cd case done echo esac exit export false fi for printf pwd set test true"
-)
-"""What acts on nothing."""
-
-_SAYS: Final = {name: says for names, says in _MEANS.items() for name in names.split()}
+_PROGRAMS: Final = {kind: frozenset(names.split()) for kind, names in _TABLES["programs"].items()}
+_SAYS: Final = {name: says for says, names in _TABLES["means"].items() for name in names.split()}
 _HEREDOC: Final = r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n.*?\n\s*\2[^\S\n]*(?=\n|$)"
 _INNER: Final = r"\$\(([^()]*)\)|`([^`]*)`"
 _WRITES: Final = frozenset([">", ">>", ">|", "&>", "&>>"])
@@ -102,21 +77,25 @@ def _calls(words: list[str], depth: int) -> Iterator[Call]:
     if not words:
         return
     program, rest = words[0].rpartition("/")[2], words[1:]
-    if program in _SHELLS and depth < _DEEPEST and any(re.match("-[a-z]*c", w) for w in rest):
+    if (
+        program in _PROGRAMS["shells"]
+        and depth < _DEEPEST
+        and any(re.match("-[a-z]*c", w) for w in rest)
+    ):
         script = next((word for word in rest if not word.startswith("-")), "")
         yield from calls_of_shell(script, depth + 1)
         return
     plain = [word for word in rest if not word.startswith("-")]
     act = ""
-    if program in _GROUPED and plain:
+    if program in _PROGRAMS["grouped"] and plain:
         act = next((word for word in plain if act_classes(word)), plain[0])
     if program == "git" and act in {"commit", "tag", "merge", "notes"}:
         rest = _without_message(rest)
     name = "_".join(filter(None, (program, act)))
-    if program in _SILENT:
+    if program in _PROGRAMS["silent"]:
         return
     says = _SAYS.get(name) or _SAYS.get(program, "")
-    if name in _READS and not {"-delete", "-exec"}.intersection(rest):
+    if name in _PROGRAMS["reads"] and not {"-delete", "-exec"}.intersection(rest):
         name, says = f"read_{name}", "read files"
     tool = Tool(name, says, {"targets": {"type": "array"}})
     yield tool, ActCall(name, {"targets": [word for word in rest if word != act]})
@@ -126,9 +105,9 @@ def _unwrapped(words: list[str]) -> list[str]:
     """A command without what runs it; a remote host becomes its last word."""
     while words:
         name = words[0].rpartition("/")[2]
-        if name in _WRAPPERS or re.match(r"\w+=", words[0]):
+        if name in _PROGRAMS["wrappers"] or re.match(r"\w+=", words[0]):
             words = words[1:]
-            while words and name in _WRAPPERS and re.match(r"-|\d+[smh]?$", words[0]):
+            while words and name in _PROGRAMS["wrappers"] and re.match(r"-|\d+[smh]?$", words[0]):
                 words = words[1:]
         elif name == "ssh" and len(words) > 2 and not words[1].startswith("-"):
             words = [*words[2:], words[1]]
