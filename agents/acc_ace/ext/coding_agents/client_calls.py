@@ -22,7 +22,7 @@ _ASKED_FIRST: Final = (
 _CHANGES: Final = "Creates or changes a file."
 
 
-class Verdict(NamedTuple):
+class CallVerdict(NamedTuple):
     """'deny', 'ask' or 'remind', the rule, and why."""
 
     does: str
@@ -32,11 +32,11 @@ class Verdict(NamedTuple):
 
 def judged(
     name: str, args: Mapping[str, Any], rules: Sequence[ConstraintPin], now: datetime
-) -> Verdict | None:
+) -> CallVerdict | None:
     """The worst that the rules make of a call; None when it may run."""
     calls = [] if name in TOOLS["talk"] else list(calls_of(name, args))
     verdicts = (
-        Verdict(does, pin, result.why)
+        CallVerdict(does, pin, result.why)
         for pin in rules
         for tool, call in calls
         if (result := decide(checks_of(pin, tool), call, now)).ruling is not CallRuling.RUN

@@ -75,7 +75,7 @@ def decision(client: Client, event: str, does: str, reason: str) -> str:
     """'deny' or 'ask' as the client takes it; it is denied where the client cannot ask."""
     does = does if client.asks else "deny"
     if client.flat:
-        shown = {"systemMessage": reason} if does == "ask" else {}
-        return json.dumps({"decision": does, "reason": reason, **shown}, ensure_ascii=False)
+        words = {"systemMessage": reason} if does == "ask" else {}
+        return json.dumps({"decision": does, "reason": reason, **words}, ensure_ascii=False)
     out = {"permissionDecision": does, "permissionDecisionReason": reason}
     return json.dumps({"hookSpecificOutput": {"hookEventName": event, **out}}, ensure_ascii=False)

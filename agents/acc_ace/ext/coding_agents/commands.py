@@ -32,10 +32,10 @@ def install(client: _ClientName, project: _Project = Path(), user: _User = False
     """Write our hooks into the client's settings; done again, nothing changes."""
     from acc_ace.ext.coding_agents import settings_files  # noqa: PLC0415 — keeps --help quick
 
-    chosen, folder = client_named(client), _folder(project, user)
-    is_new = settings_files.install(chosen, folder)
-    print(f"{'installed in' if is_new else 'already in'} {_shown(chosen, folder)}")
-    print(chosen.next_step)
+    named, folder = client_named(client), _folder(project, user)
+    is_new = settings_files.install(named, folder)
+    print(f"{'installed in' if is_new else 'already in'} {_shown(named, folder)}")
+    print(named.next_step)
 
 
 @hook.command()
@@ -43,9 +43,9 @@ def remove(client: _ClientName, project: _Project = Path(), user: _User = False)
     """Take our hooks out of the client's settings; rules and memory stay."""
     from acc_ace.ext.coding_agents import settings_files  # noqa: PLC0415 — keeps --help quick
 
-    chosen, folder = client_named(client), _folder(project, user)
-    is_gone = settings_files.remove(chosen, folder)
-    print(f"{'removed from' if is_gone else 'nothing of ours in'} {_shown(chosen, folder)}")
+    named, folder = client_named(client), _folder(project, user)
+    is_gone = settings_files.remove(named, folder)
+    print(f"{'removed from' if is_gone else 'nothing of ours in'} {_shown(named, folder)}")
 
 
 @hook.command()

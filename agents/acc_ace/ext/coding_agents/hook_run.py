@@ -17,7 +17,7 @@ from acc_ace.clock import SystemClock
 from acc_ace.errors import AccAceError, InputError
 from acc_ace.ext.coding_agents.clients import Client, answer, client_named, decision
 from acc_ace.ext.coding_agents.project_memory import (
-    Kept,
+    Outcomes,
     Project,
     keep,
     open_project,
@@ -80,14 +80,14 @@ def _text(sent: Fields, name: str) -> str:
 
 
 def _prompt(client: Client, sent: Fields, project: Project) -> str:
-    words, kept = own_words(_text(sent, "prompt")), Kept()
+    words, outcome = own_words(_text(sent, "prompt")), Outcomes()
     if words and sent.get("source", "user") in _PERSON and not sent.get("agent_id"):
-        kept = keep(project, words, within_s=_WITHIN_S)
-    made = kept.made
+        outcome = keep(project, words, within_s=_WITHIN_S)
+    rules = outcome.rules
     if not client.keeps_context:
-        made = [put_back(None, rules_of(project)[1], whole=False)]
-    says = "\n".join(note.replace("/rule ", "Rule: ") for note in kept.notes)
-    context = "\n".join(filter(None, [*kept.lifted, *made]))
+        rules = [put_back(None, rules_of(project)[1], whole=False)]
+    says = "\n".join(note.replace("/rule ", "Rule: ") for note in outcome.notes)
+    context = "\n".join(filter(None, [*outcome.lifted, *rules]))
     return answer(_event(sent), says=f"acc-ace: {says}" if says else "", context=context)
 
 
@@ -101,8 +101,8 @@ def own_words(prompt: str) -> str:
 
 
 def _start(_: Client, sent: Fields, project: Project) -> str:
-    shown = put_back(*rules_of(project), whole=_event(sent) == "SessionStart")
-    return answer(_event(sent), context=shown)
+    is_whole = _event(sent) == "SessionStart"
+    return answer(_event(sent), context=put_back(*rules_of(project), whole=is_whole))
 
 
 def _tool(client: Client, sent: Fields, project: Project) -> str:
@@ -148,26 +148,26 @@ def _folder(sent: Fields, folder: str | None) -> Path:
 
 def _failure(client: Client, sent: Fields, error: Exception) -> str:
     """What is wrong, in the client's form; at tool calls once a session."""
-    said = " ".join(str(error).split())[:600]
+    problem = " ".join(str(error).split())[:600]
     if isinstance(error, TimeoutError):
-        said = f"your prompt was not read within {_WITHIN_S:.0f} s; it is read with the next one"
+        problem = f"your prompt was not read within {_WITHIN_S:.0f} s; it is read with the next one"
     elif not isinstance(error, AccAceError):
-        said = f"{type(error).__name__}: {said}"
+        problem = f"{type(error).__name__}: {problem}"
     if client.events.get(_event(sent)) == "tool":
-        key = sha256(f"{sent.get('session_id')}\n{said}".encode("utf-8", "replace")).hexdigest()
+        key = sha256(f"{sent.get('session_id')}\n{problem}".encode("utf-8", "replace")).hexdigest()
         try:
             Path(tempfile.gettempdir(), f"acc-ace-hook-{key[:16]}").touch(0o600, exist_ok=False)
         except OSError:  # It was said, or the note of that cannot be made.
             return ""
     return answer(
-        _event(sent), says=f"acc-ace: this hook failed, {client.name} goes on without it: {said}"
+        _event(sent), says=f"acc-ace: this hook failed, {client.name} goes on without it: {problem}"
     )
 
 
 def main(name: str, project: str | None = None) -> None:
     """Answer one call of a client: its JSON is on stdin, the answer goes to stdout."""
     logging.disable(logging.CRITICAL)  # A client may take stderr for words of ours.
-    said = run_hook(name, project, sys.stdin.buffer)
-    if said:
-        sys.stdout.buffer.write(said.encode("utf-8", "replace") + b"\n")
+    text = run_hook(name, project, sys.stdin.buffer)
+    if text:
+        sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
         sys.stdout.buffer.flush()

@@ -78,22 +78,22 @@ def _inserted(text: str, at: int, depth: int, name: str, value: object) -> str:
     line = "\r\n" if "\r\n" in text else "\n"
     indent = re.search(r"\n([ \t]+)\S", text)
     unit = indent[1] if indent else _INDENT
-    shown = (f'"{name}": ' if name else "") + json.dumps(value, indent=unit, ensure_ascii=False)
-    shown = (line + unit * depth).join(["", *shown.split("\n")])
-    known = items_of(text, at)
-    if known:
-        return f"{text[: known[-1].end]},{shown}{text[known[-1].end :]}"
+    inner = (f'"{name}": ' if name else "") + json.dumps(value, indent=unit, ensure_ascii=False)
+    inner = (line + unit * depth).join(["", *inner.split("\n")])
+    items = items_of(text, at)
+    if items:
+        return f"{text[: items[-1].end]},{inner}{text[items[-1].end :]}"
     end = "" if re.match(r"\s*\n", text[at + 1 :]) else line + unit * (depth - 1)
-    return f"{text[: at + 1]}{shown}{end}{text[at + 1 :]}"
+    return f"{text[: at + 1]}{inner}{end}{text[at + 1 :]}"
 
 
 def _without(text: str, at: int, item: Item) -> str:
-    known = items_of(text, at)
-    place = [each.start for each in known].index(item.start)
+    items = items_of(text, at)
+    place = [each.start for each in items].index(item.start)
     if place:
-        return text[: known[place - 1].end] + text[item.end :]
-    if len(known) > 1:
-        return text[: item.start] + text[known[1].start :]
+        return text[: items[place - 1].end] + text[item.end :]
+    if len(items) > 1:
+        return text[: item.start] + text[items[1].start :]
     return text[: at + 1] + text[_blank(text, item.end) :]
 
 

@@ -38,12 +38,12 @@ class Project(NamedTuple):
     key: SessionKey
 
 
-class Kept(NamedTuple):
+class Outcomes(NamedTuple):
     """What became of a prompt's rules: the notes for the person, and the changes."""
 
     notes: Sequence[str] = ()
     lifted: Sequence[str] = ()
-    made: Sequence[str] = ()
+    rules: Sequence[str] = ()
 
 
 def open_project(folder: Path) -> Project:
@@ -55,19 +55,19 @@ def open_project(folder: Path) -> Project:
     start = folder.resolve()
     root = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
     os.chdir(root.anchor)
-    chosen = load_settings()
-    data_dir = root / chosen.data_dir
-    limits = chosen.limits.model_copy(update={"turn_wait_s": _WAIT_S})
+    settings = load_settings()
+    data_dir = root / settings.data_dir
+    limits = settings.limits.model_copy(update={"turn_wait_s": _WAIT_S})
     own: dict[str, object] = {"data_dir": data_dir, "limits": limits}
     for role in ("qualifier", "compressor"):
-        block: AgentSettings = getattr(chosen, role)
+        block: AgentSettings = getattr(settings, role)
         if block.model == AUTO:
             own[role] = block.model_copy(update={"model": EMBEDDED_MODEL})
-    chosen = chosen.model_copy(update=own)
+    settings = settings.model_copy(update=own)
     name = "project"
     if not data_dir.is_relative_to(root):
         name = f"{one_line(root.name)[:40]}-{sha256(os.fsencode(root)).hexdigest()[:8]}"
-    return Project(root, chosen, SessionKey(OWN_APP, "user", name))
+    return Project(root, settings, SessionKey(OWN_APP, "user", name))
 
 
 def rules_of(project: Project) -> tuple[CompressedCognitiveState | None, Sequence[ConstraintPin]]:
@@ -82,12 +82,12 @@ def put_back(
     """What the model is shown of it; without `whole` the rules alone. '' when nothing is kept."""
     lines = [_PUT_BACK, *(f"- {pin.id}: {one_line(pin.text)}" for pin in rules)] if rules else []
     texts = [ccs.goal_orientation, ccs.semantic_gist] if ccs and whole else []
-    if said := [f"- {one_line(text)}" for text in texts if text]:
-        lines.append(clip_tokens("\n".join([_STATE, *said]), _STATE_TOKENS))
+    if words := [f"- {one_line(text)}" for text in texts if text]:
+        lines.append(clip_tokens("\n".join([_STATE, *words]), _STATE_TOKENS))
     return "\n".join(lines)
 
 
-def keep(project: Project, prompt: str, *, within_s: float) -> Kept:
+def keep(project: Project, prompt: str, *, within_s: float) -> Outcomes:
     """Take a prompt as the user's turn. Raises AccAceError, TimeoutError.
 
     What a model has not read in time is read with the next prompt.
@@ -100,7 +100,7 @@ def keep(project: Project, prompt: str, *, within_s: float) -> Kept:
     return asyncio.run(_keep(project, prompt, within_s))
 
 
-async def _keep(project: Project, prompt: str, within_s: float) -> Kept:
+async def _keep(project: Project, prompt: str, within_s: float) -> Outcomes:
     from acc_ace.bootstrap import build_container  # noqa: PLC0415 - slow: all of ADK
     from acc_ace.controller import AccController  # noqa: PLC0415
 
@@ -112,8 +112,8 @@ async def _keep(project: Project, prompt: str, within_s: float) -> Kept:
         entry = controller.last_commit
         diff = entry.diff if entry else CcsDiff()
         lifted = [f"The user lifted rule {each.id}." for each in diff.constraints_released]
-        made = [f"Standing rule of the user, {it.id}: {it.text}" for it in diff.constraints_added]
-        return Kept(controller.notes, lifted, made)
+        rules = [f"Standing rule of the user, {it.id}: {it.text}" for it in diff.constraints_added]
+        return Outcomes(controller.notes, lifted, rules)
     finally:
         await controller.close()
 

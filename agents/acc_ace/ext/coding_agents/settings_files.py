@@ -19,7 +19,7 @@ def install(client: Client, folder: Path) -> bool:
     before = _read(path)
     text = before or "{}\n"
     for event in client.events:
-        if client.entry not in _array(text, event):
+        if client.entry not in _hooks(text).get(event, []):
             text = added(removed(text, ("hooks", event), is_ours), ("hooks", event), client.entry)
     if text == before:
         return False
@@ -32,7 +32,7 @@ def remove(client: Client, folder: Path) -> bool:
     path = _file(client, folder)
     before = _read(path)
     text = before
-    for event in _hooks(before) if before else ():
+    for event in _hooks(before):
         text = removed(text, ("hooks", event), is_ours)
     if text == before:
         return False
@@ -48,7 +48,7 @@ def remove(client: Client, folder: Path) -> bool:
 def installed(client: Client, folder: Path) -> list[str]:
     """The events with an entry of ours. Raises InputError."""
     text = _read(_file(client, folder))
-    return [event for event in client.events if any(map(is_ours, _array(text, event)))]
+    return [event for event in client.events if any(map(is_ours, _hooks(text).get(event, [])))]
 
 
 def is_ours(entry: Any) -> bool:  # noqa: ANN401 - JSON of a file
@@ -66,38 +66,26 @@ def _file(client: Client, folder: Path) -> Path:
 
 
 def _read(path: Path) -> str:
-    """The text, '' without a file."""
+    """The text, '' where there is none. Raises InputError for what is no client's settings."""
     try:
-        text = path.read_bytes().decode("utf-8")
-    except FileNotFoundError:
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read: {error}; nothing was changed") from error
-    if text.strip():
-        _hooks(text, path)
+        text = path.read_bytes().decode("utf-8") if path.exists() else ""
+        hooks = _hooks(text)
+    except (OSError, ValueError, RecursionError, AttributeError) as error:
+        raise InputError(
+            f"{path} is not valid JSON, or cannot be read ({error}); correct it, comments "
+            "included, and call again: nothing was changed"
+        ) from error
+    if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
+        raise InputError(
+            f"{path} has no list for each event under 'hooks', as the client wants it; correct it "
+            "and call again: nothing was changed"
+        )
     return text if text.strip() else ""
 
 
-def _hooks(text: str, path: Path | None = None) -> dict[str, Any]:
-    try:
-        whole = json.loads(text or "{}")
-    except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{path} is not valid JSON ({error}); correct it, comments included, and call again: "
-            "nothing was changed"
-        ) from error
-    hooks = whole.get("hooks", {}) if isinstance(whole, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(each, list) for each in hooks.values()):
-        raise InputError(
-            f"{path} holds no object with a list for each event under 'hooks', as the client "
-            "wants it; correct it and call again: nothing was changed"
-        )
+def _hooks(text: str) -> dict[str, list[Any]]:
+    hooks: dict[str, list[Any]] = json.loads(text if text.strip() else "{}").get("hooks", {})
     return hooks
-
-
-def _array(text: str, event: str) -> list[Any]:
-    array: list[Any] = _hooks(text).get(event, [])
-    return array
 
 
 def _write(path: Path, text: str) -> None:
