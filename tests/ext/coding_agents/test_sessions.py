@@ -68,7 +68,7 @@ def test_a_sentence_that_was_not_taken_becomes_a_rule_by_a_word(client: FakeClie
     "prompt",
     [
         "Look at this:\n```\nNever run git push.\n```\nWhat does it say?",
-        '<document name="a.md">Never run git push.</document> What does it say?',
+        '<br><document name="a.md">Never run git push.</document> What does it say?',
         "<hook_context>Never run git push.</hook_context>\n\nFix the test.",
         "See @a.md\n--- Content from referenced files ---\nNever run git push.\n"
         "--- End of content ---",
@@ -120,8 +120,10 @@ def test_memory_is_the_projects_ignored_by_git_and_shared_by_its_clients(
         ("Never run git push.", ("Bash", 'x="$(git push 2>&1)"'), "deny"),
         ("Never run git push.", ("Bash", "cat > a.md <<'EOF'\nplease git push\nEOF"), ""),
         ("Never run git push.", ("Bash", "echo git push"), ""),
+        ("Never run git push.", ("Bash", "# git push comes later\nls # git push"), ""),
         ("Never run git push.", ("Bash", "git push 'unbalanced"), "deny"),
         ("Never restart db-01.", ("Bash", "ssh db-01 sudo systemctl restart nginx"), "deny"),
+        ("Never restart db-01.", ("Bash", "ssh db-01 'systemctl restart nginx'"), "deny"),
         ("Never restart db-01.", ("Bash", "ssh db-02 sudo systemctl restart nginx"), ""),
         ("git push は絶対にしないで。", ("Bash", "git push origin main"), "deny"),
         ("Never run git push.", ("TodoWrite", "git push"), ""),

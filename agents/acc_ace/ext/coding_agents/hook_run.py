@@ -9,6 +9,8 @@ import logging
 import re
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, BinaryIO, Final
@@ -34,12 +36,11 @@ _PERSON: Final = frozenset(["user", "sdk"])
 """Sources of a prompt that a person wrote, where the client tells the source."""
 
 _DOCUMENTS: Final = (
-    r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>.*?</\1>",
-    r"```.*?(?:```|$)",
-    r"--- Content from referenced files ---.*?(?:--- End of content ---|$)",
+    r"```.*?(?:```|$)|--- Content from referenced files ---.*?(?:--- End of content ---|$)"
 )
-"""What clients and people mark as no words of the person."""
+"""What clients and people mark as no words of the person, beside tags."""
 
+_TAG: Final = r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>"
 _IDE: Final = "## My request for Codex:"
 
 
@@ -93,11 +94,23 @@ def _prompt(client: Client, sent: Fields, project: Project) -> str:
 
 def own_words(prompt: str) -> str:
     """A prompt without documents; '' for a command of the client."""
-    words = prompt.rpartition(_IDE)[2]
-    for pattern in _DOCUMENTS:
-        words = re.sub(pattern, " ", words, flags=re.DOTALL)
-    words = words.strip()
+    words = re.sub(_DOCUMENTS, " ", prompt.rpartition(_IDE)[2], flags=re.DOTALL)
+    words = " ".join(_outside_of_tags(words)).strip()
     return "" if words.startswith("/") else words
+
+
+def _outside_of_tags(text: str) -> Iterator[str]:
+    """What stands in no pair of tags; in time that is linear in the text."""
+    at, unclosed = 0, set()
+    for tag in re.finditer(_TAG, text):
+        if tag.start() >= at and tag[1] not in unclosed:
+            end = text.find(f"</{tag[1]}>", tag.end())
+            if end < 0:
+                unclosed.add(tag[1])
+            else:
+                yield text[at : tag.start()]
+                at = end + len(tag[1]) + 3
+    yield text[at:]
 
 
 def _start(_: Client, sent: Fields, project: Project) -> str:
@@ -155,10 +168,11 @@ def _failure(client: Client, sent: Fields, error: Exception) -> str:
         problem = f"{type(error).__name__}: {problem}"
     if client.events.get(_event(sent)) == "tool":
         key = sha256(f"{sent.get('session_id')}\n{problem}".encode("utf-8", "replace")).hexdigest()
-        try:
-            Path(tempfile.gettempdir(), f"acc-ace-hook-{key[:16]}").touch(0o600, exist_ok=False)
-        except OSError:  # It was said, or the note of that cannot be made.
+        mark = Path(tempfile.gettempdir(), f"acc-ace-hook-{key[:16]}")
+        if mark.exists():
             return ""
+        with suppress(OSError):  # Then it is said again.
+            mark.touch(0o600)
     return answer(
         _event(sent), says=f"acc-ace: this hook failed, {client.name} goes on without it: {problem}"
     )

@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from pathlib import Path
 from shlex import shlex
 from typing import Final
@@ -23,7 +23,7 @@ TOOLS: Final = {kind: frozenset(names.split()) for kind, names in _TABLES["clien
 
 _PROGRAMS: Final = {kind: frozenset(names.split()) for kind, names in _TABLES["programs"].items()}
 _SAYS: Final = {name: says for says, names in _TABLES["means"].items() for name in names.split()}
-_HEREDOC: Final = r"<<-?\s*(['\"]?)(\w+)\1(.*?)\n.*?\n\s*\2[^\S\n]*(?=\n|$)"
+_HEREDOC: Final = r"<<-?[ \t]*(['\"]?)(\w+)\1([^\n]*)\n(?:.*?\n)??[ \t]*\2[ \t]*(?=\n|$)"
 _INNER: Final = r"\$\(([^()]*)\)|`([^`]*)`"
 _WRITES: Final = frozenset([">", ">>", ">|", "&>", "&>>"])
 
@@ -73,7 +73,8 @@ def _calls(words: list[str], depth: int) -> Iterator[Call]:
     for sign, path in pairwise(words):
         if sign in _WRITES:
             yield file_call("write_file", "Creates or changes a file.", path)
-    words = _unwrapped([word for word in words if word not in _WRITES])
+    spoken = takewhile(lambda word: not word.startswith("#"), words)
+    words = _unwrapped([word for word in spoken if word not in _WRITES])
     if not words:
         return
     program, rest = words[0].rpartition("/")[2], words[1:]
@@ -110,7 +111,7 @@ def _unwrapped(words: list[str]) -> list[str]:
             while words and name in _PROGRAMS["wrappers"] and re.match(r"-|\d+[smh]?$", words[0]):
                 words = words[1:]
         elif name == "ssh" and len(words) > 2 and not words[1].startswith("-"):
-            words = [*words[2:], words[1]]
+            words = [*" ".join(words[2:]).split(), words[1]]
         else:
             return words
     return words
