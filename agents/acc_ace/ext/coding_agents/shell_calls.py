@@ -14,7 +14,9 @@ from acc_ace.ext.guard.words import act_classes
 Call = tuple[Tool, ActCall]
 
 _LONGEST: Final = 20_000
-"""Characters of a line that are read; what follows is checked as words."""
+_MOST: Final = 100
+_MOST_WORDS: Final = 1_000
+"""Characters of a line and commands that are read; of what follows, words are."""
 
 _DEEPEST: Final = 4
 _TABLES: Final = tomllib.loads(Path(__file__).with_name("tools.toml").read_text(encoding="utf-8"))
@@ -32,13 +34,14 @@ def calls_of_shell(line: str, depth: int = 0) -> Iterator[Call]:
     """The calls of a line of commands; a line that cannot be split is one call with all words."""
     text = re.sub(_HEREDOC, r"\3", line[:_LONGEST], flags=re.DOTALL)
     try:
-        commands = list(_simple_commands(text))
+        commands = [*dict.fromkeys(map(tuple, _simple_commands(text)))]
     except ValueError:
-        commands = [line.split()]
-    if len(line) > _LONGEST:
-        commands.append(line[_LONGEST:].split())
-    for words in commands:
-        yield from _calls(words, depth)
+        commands = [tuple(line[:_LONGEST].split())]
+    for words in commands[:_MOST]:
+        yield from _calls(list(words), depth)
+    beyond = [word for words in commands[_MOST:] for word in words] + line[_LONGEST:].split()
+    if beyond:
+        yield from _calls(["rest", *[*dict.fromkeys(beyond)][:_MOST_WORDS]], depth)
     inner = re.findall(_INNER, text) if depth < _DEEPEST else []
     for parts in inner:
         yield from calls_of_shell("".join(parts), depth + 1)
