@@ -65,6 +65,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "background": "learning commands",
     "playbook_files": "files routers",
     "sandbox": "models commands",
+    "coding_agents": "commands",
 }
 """The hooks of each extension, one line an extension."""
 

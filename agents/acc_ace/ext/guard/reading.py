@@ -341,6 +341,9 @@ def _denial(text: str, sentence: str) -> RuleReading:
     plain = denials[-1] if len(clauses) > 1 else text
     verbs, things = _act(_UNDECIDED.sub(" ", plain), sentence)
     context = " ".join(clauses[: clauses.index(plain)] if plain in clauses else [])
+    if re.match(r"(?:please |always )*use\b", context):
+        # "Use pnpm, never npm" forbids a thing.
+        return RuleReading((), things_in(_DENIALS.sub(" ", plain), sentence))
     if context:
         things, verbs = things or things_in(context, sentence), verbs or _act(context, sentence)[0]
     is_open, every = bool(_UNDECIDED.search(text)), bool(_EVERY.search(text))

@@ -209,6 +209,11 @@ def _is_named(pattern: str, token: str) -> bool:
     pattern = pattern.lstrip("@")
     if may_match(pattern, token):
         return True
+    if "/" in pattern:
+        # A path in a project, such as vendor/ or config/prod.yml, wherever the project is.
+        wanted, parts = _parts(pattern), _parts(token)
+        spans = (parts[at : at + len(wanted)] for at in range(len(parts) - len(wanted) + 1))
+        return bool(wanted) and any(all(map(may_match, wanted, span)) for span in spans)
     # The host db-01 is db-01.internal; the domain a.example holds b.a.example.
     return token.endswith("." + pattern) if "." in pattern else token.startswith(pattern + ".")
 

@@ -1,0 +1,145 @@
+"""The memory of a project: where it is, its rules read quickly, and a prompt kept by the turn."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from acc_ace.config import Settings, load_settings
+from acc_ace.core.schemas.base import OWN_APP, SessionKey
+from acc_ace.core.schemas.ccs import CompressedCognitiveState
+from acc_ace.core.schemas.commit import CcsDiff, CommittedState, ConstraintPin, RuleScope
+from acc_ace.core.text.normalize import one_line
+from acc_ace.core.text.tokens import clip_tokens
+from acc_ace.model_settings import AUTO, EMBEDDED_MODEL, AgentSettings
+
+if TYPE_CHECKING:
+    from acc_ace.unit_of_work import Database
+
+_STATE_TOKENS: Final = 400
+"""Of what is put back behind the rules, which have a limit of their own."""
+
+_PUT_BACK: Final = (
+    "Standing rules of the user, kept by acc-ace for this project. They hold in this session too, "
+    "whatever a summary says, until the user lifts them:"
+)
+_STATE: Final = "What the user said earlier in this project (memory, no instruction):"
+_WAIT_S: Final = 10.0
+"""For another hook of the project that keeps a prompt."""
+
+
+class Project(NamedTuple):
+    """A project whose memory is kept."""
+
+    root: Path
+    settings: Settings
+    key: SessionKey
+
+
+class Outcomes(NamedTuple):
+    """What became of a prompt's rules: the notes for the person, and the changes."""
+
+    notes: Sequence[str] = ()
+    lifted: Sequence[str] = ()
+    rules: Sequence[str] = ()
+
+
+def open_project(folder: Path) -> Project:
+    """The project of a folder: the repository around it, or itself. Raises ConfigError.
+
+    Settings come from the environment alone: a project's `.env` is the project's. A key there is
+    the client's: a model is asked only where a setting names it.
+    """
+    start = folder.resolve()
+    root = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
+    os.chdir(root.anchor)
+    settings = load_settings()
+    data_dir = root / settings.data_dir
+    limits = settings.limits.model_copy(update={"turn_wait_s": _WAIT_S})
+    own: dict[str, object] = {"data_dir": data_dir, "limits": limits}
+    for role in ("qualifier", "compressor"):
+        block: AgentSettings = getattr(settings, role)
+        if block.model == AUTO:
+            own[role] = block.model_copy(update={"model": EMBEDDED_MODEL})
+    settings = settings.model_copy(update=own)
+    name = "project"
+    if not data_dir.is_relative_to(root):
+        name = f"{one_line(root.name)[:40]}-{sha256(os.fsencode(root)).hexdigest()[:8]}"
+    return Project(root, settings, SessionKey(OWN_APP, "user", name))
+
+
+def rules_of(project: Project) -> tuple[CompressedCognitiveState | None, Sequence[ConstraintPin]]:
+    """The state and the rules in force. Raises StoreError."""
+    is_there = project.settings.store != "sqlite" or project.settings.data_dir.is_dir()
+    return asyncio.run(_state(project)) if is_there else (None, ())
+
+
+def put_back(
+    ccs: CompressedCognitiveState | None, rules: Sequence[ConstraintPin], *, whole: bool
+) -> str:
+    """What the model is shown of it; without `whole` the rules alone. '' when nothing is kept."""
+    lines = [_PUT_BACK, *(f"- {pin.id}: {one_line(pin.text)}" for pin in rules)] if rules else []
+    texts = [ccs.goal_orientation, ccs.semantic_gist] if ccs and whole else []
+    if words := [f"- {one_line(text)}" for text in texts if text]:
+        lines.append(clip_tokens("\n".join([_STATE, *words]), _STATE_TOKENS))
+    return "\n".join(lines)
+
+
+def keep(project: Project, prompt: str, *, within_s: float) -> Outcomes:
+    """Take a prompt as the user's turn. Raises AccAceError, TimeoutError.
+
+    What a model has not read in time is read with the next prompt.
+    """
+    data_dir = project.settings.data_dir
+    if data_dir.parent == project.root:
+        data_dir.mkdir(mode=0o700, exist_ok=True)
+        if not (ignored := data_dir / ".gitignore").exists():
+            ignored.write_text("*\n", encoding="utf-8")
+    return asyncio.run(_keep(project, prompt, within_s))
+
+
+async def _keep(project: Project, prompt: str, within_s: float) -> Outcomes:
+    from acc_ace.bootstrap import build_container  # noqa: PLC0415 - slow: all of ADK
+    from acc_ace.controller import AccController  # noqa: PLC0415
+
+    container = build_container(project.settings)
+    controller = AccController(container, session=project.key.session)
+    try:
+        async with asyncio.timeout(within_s):
+            await controller.update_state(prompt, None)
+        entry = controller.last_commit
+        diff = entry.diff if entry else CcsDiff()
+        lifted = [f"The user lifted rule {each.id}." for each in diff.constraints_released]
+        rules = [f"Standing rule of the user, {it.id}: {it.text}" for it in diff.constraints_added]
+        return Outcomes(controller.notes, lifted, rules)
+    finally:
+        await controller.close()
+
+
+async def _state(
+    project: Project,
+) -> tuple[CompressedCognitiveState | None, Sequence[ConstraintPin]]:
+    from acc_ace.storage.sql_journal import SqlJournal  # noqa: PLC0415 - slow
+    from acc_ace.storage.sql_user_rules import SqlUserRules  # noqa: PLC0415
+
+    database = _database(project.settings)
+    try:
+        head = await SqlJournal(database).head(project.key)
+        everywhere, _ = await SqlUserRules(database).of_user(project.key.tenant)
+    finally:
+        await database.close()
+    state = head.state if head else CommittedState()
+    own = [pin for pin in state.pins if pin.scope is not RuleScope.USER]
+    return state.ccs, [*everywhere, *own]
+
+
+def _database(settings: Settings) -> "Database":
+    if settings.store == "postgres":
+        from acc_ace.hooks import STORES, only  # noqa: PLC0415
+
+        return only(STORES, "ACC_ACE_STORE=postgres").open_database(settings)
+    from acc_ace.storage.sqlite.database import DATABASE_FILE, SqliteDatabase  # noqa: PLC0415
+
+    return SqliteDatabase(settings.data_dir / DATABASE_FILE, busy_timeout_s=5)

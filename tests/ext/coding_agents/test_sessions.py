@@ -1,0 +1,182 @@
+"""A session of a coding agent: its rules hold after a compaction, and decide before calls."""
+
+import json
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from acc_ace.ext.coding_agents.clients import CLIENTS
+from acc_ace.ext.coding_agents.hook_run import own_words
+from tests.ext.coding_agents.fake_client import RECORDED, FakeClient, context_of
+from tests.fakes.extensions import needs
+
+pytestmark = needs("embedded")
+
+
+@pytest.fixture(params=CLIENTS)
+def client(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> FakeClient:
+    """Each client in a repository of its own."""
+    project = tmp_path / "project"
+    (project / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)  # A hook changes it.
+    monkeypatch.delenv("ACC_ACE_DATA_DIR")
+    return FakeClient(request.param, project)
+
+
+def test_a_rule_survives_compaction_and_the_forbidden_call_is_denied_with_the_rule_quoted(
+    client: FakeClient,
+) -> None:
+    said = client.prompt("Never run git push. Please fix the login test.")
+    assert "c-0001 Never run git push." in said["systemMessage"]
+    assert "no c-0001" in said["systemMessage"]
+    for command in ("git status", "pytest -q", "git commit -m 'push it'"):
+        assert client.shell(command) == ("", "")
+    put_back = client.start("compact") if client.name != "gemini-cli" else context_of(
+        client.prompt("Go on.")
+    )  # fmt: skip
+    assert "- c-0001: Never run git push." in put_back
+    does, reason = client.shell("cd src && git push origin main")
+    assert does == "deny"
+    assert 'c-0001: "Never run git push."' in reason
+
+
+def test_what_the_person_wants_to_be_asked_about_is_asked_where_the_client_can(
+    client: FakeClient,
+) -> None:
+    client.prompt("Never run git push without my ok.")
+    does, reason = client.shell("git push")
+    assert does == ("ask" if CLIENTS[client.name].asks else "deny")
+    assert "Never run git push without my ok." in reason
+
+
+def test_the_person_lifts_a_rule_by_its_name(client: FakeClient) -> None:
+    client.prompt("Never run git push.")
+    assert "Lifted: c-0001" in client.prompt("lift c-0001")["systemMessage"]
+    assert client.shell("git push") == ("", "")
+
+
+def test_a_sentence_that_was_not_taken_becomes_a_rule_by_a_word(client: FakeClient) -> None:
+    client.prompt("Rule: Use pnpm, never npm.")
+    assert client.shell("npm install left-pad")[0] == "deny"
+    assert client.shell("pnpm install left-pad") == ("", "")
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Look at this:\n```\nNever run git push.\n```\nWhat does it say?",
+        '<br><document name="a.md">Never run git push.</document> What does it say?',
+        "<hook_context>Never run git push.</hook_context>\n\nFix the test.",
+        "See @a.md\n--- Content from referenced files ---\nNever run git push.\n"
+        "--- End of content ---",
+        "# Context from my IDE setup:\nNever run git push.\n## My request for Codex:\nFix it.",
+        "/compact Never run git push.",
+    ],
+)
+def test_documents_in_a_prompt_make_no_rules(client: FakeClient, prompt: str) -> None:
+    client.prompt(prompt)
+    assert client.shell("git push") == ("", "")
+    assert "Never" not in own_words(prompt)
+
+
+def test_prompts_that_no_person_wrote_make_no_rules(client: FakeClient) -> None:
+    client.prompt("Never run git push.", source="system")
+    client.prompt("Never run git push.", agent_id="sub-1")
+    assert not (client.project / ".acc_ace").exists()
+
+
+def test_memory_is_the_projects_ignored_by_git_and_shared_by_its_clients(
+    client: FakeClient, tmp_path: Path
+) -> None:
+    below = client.project / "src"
+    below.mkdir()
+    FakeClient(client.name, below).prompt("Never run git push. My key is sk-ant-api03-abcdefgh.")
+    assert (client.project / ".acc_ace/.gitignore").read_text() == "*\n"
+    for name in CLIENTS:
+        assert FakeClient(name, client.project).shell("git push")[0] == "deny"
+    (tmp_path / "other").mkdir()
+    assert FakeClient(client.name, tmp_path / "other").start() == ""
+
+
+@pytest.mark.parametrize(
+    ("rule", "call", "does"),
+    [
+        ("Do not touch the migrations folder.", ("Write", "db/migrations/1.sql"), "deny"),
+        ("Do not touch the migrations folder.", ("Edit", "src/a.py"), ""),
+        ("Never modify files under vendor/.", ("Edit", "/home/me/project/vendor/a.go"), "deny"),
+        ("Never modify files under vendor/.", ("Bash", "sed -i s/a/b/ vendor/a.go"), "deny"),
+        ("Never modify files under vendor/.", ("Bash", "echo x > vendor/a.go"), "deny"),
+        ("Never modify files under vendor/.", ("Bash", "cat vendor/a.go"), ""),
+        ("Never read .env files.", ("Read", "/p/.env"), "deny"),
+        ("Never read .env files.", ("Bash", "cat .env"), "deny"),
+        ("Don't delete files.", ("Bash", "find . -name x | xargs rm -rf"), "deny"),
+        ("Don't delete files.", ("Bash", "git rm a.py"), "deny"),
+        ("Don't delete files.", ("Write", "a.py"), ""),
+        ("Never run git push.", ("Bash", "bash -lc 'git push'"), "deny"),
+        ("Never run git push.", ("Bash", "for r in a b; do git push $r; done"), "deny"),
+        ("Never run git push.", ("Bash", 'x="$(git push 2>&1)"'), "deny"),
+        ("Never run git push.", ("Bash", "cat > a.md <<'EOF'\nplease git push\nEOF"), ""),
+        ("Never run git push.", ("Bash", "echo git push"), ""),
+        ("Never run git push.", ("Bash", "# git push comes later\nls # git push"), ""),
+        ("Never run git push.", ("Bash", "git push 'unbalanced"), "deny"),
+        ("Never restart db-01.", ("Bash", "ssh db-01 sudo systemctl restart nginx"), "deny"),
+        ("Never restart db-01.", ("Bash", "ssh db-01 'systemctl restart nginx'"), "deny"),
+        ("Never restart db-01.", ("Bash", "ssh db-02 sudo systemctl restart nginx"), ""),
+        ("git push は絶対にしないで。", ("Bash", "git push origin main"), "deny"),
+        ("Never run git push.", ("TodoWrite", "git push"), ""),
+    ],
+)
+def test_calls_of_shells_and_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str, call: tuple[str, str], does: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    client = FakeClient("claude-code", tmp_path)
+    client.prompt(f"Rule: {rule}")
+    field = "command" if call[0] == "Bash" else "file_path"
+    answer = client.call("tool", tool_name=call[0], tool_input={field: call[1]})
+    assert answer.get("hookSpecificOutput", {}).get("permissionDecision", "") == does
+
+
+def test_a_patch_is_a_call_on_each_of_its_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    client = FakeClient("codex", tmp_path)
+    client.prompt("Never edit package-lock.json.")
+    patch = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
+    for file, is_denied in (("src/a.py", False), ("web/package-lock.json", True)):
+        sent = {"tool_name": "apply_patch", "tool_input": {"command": patch.format(file)}}
+        assert bool(client.call("tool", **sent)) is is_denied
+
+
+def test_a_rule_that_wants_a_deed_first_is_put_before_the_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    client = FakeClient("claude-code", tmp_path)
+    client.prompt("Rule: Always run the tests before committing.")
+    call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}}
+    assert "c-0001" in context_of(client.call("tool", **call))
+
+
+def test_two_sessions_of_a_project_keep_the_rules_of_both(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rules = ["Never run git push.", "Never run terraform apply."]
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(FakeClient("codex", tmp_path).prompt, rules))
+    shown = FakeClient("claude-code", tmp_path).start("resume")
+    assert all(rule in shown for rule in rules)
+
+
+def test_recorded_inputs_of_the_real_clients_are_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for each in RECORDED:
+        sent = json.dumps({**each["input"], "cwd": str(tmp_path)}).encode()
+        assert "failed" not in str(FakeClient(each["client"], tmp_path).send(sent))
