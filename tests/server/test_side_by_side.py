@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from google.adk.models.llm_request import LlmRequest
 
-from acc_ace import Container, build_container, hooks
+from acc_ace import Container, build_container, errors, hooks
 from acc_ace.cli.demo import demo_app
 from acc_ace.cockpit.acts import Acts
 from acc_ace.cockpit.demo import load_talk
-from acc_ace.errors import ModelUnavailable
 from config import Settings
 from schemas.base import SessionKey
 from tests.fakes.default_replies import prompt_text
@@ -104,7 +103,7 @@ async def test_a_model_that_calls_on_and_on_ends_its_turn_and_not_the_comparison
 
 
 async def test_a_model_that_cannot_be_reached_counts_for_nobody(container: Container) -> None:
-    agent = ScriptedLlm().on("generator", ModelUnavailable("no route to the model"))
+    agent = ScriptedLlm().on("generator", errors.ModelUnavailable("no route to the model"))
     state = await played(container, agent=agent)
     assert outcomes(state) == [("failed", "failed", "failed")] * 3
     assert "no route to the model" in state["moments"][0]["cells"][0]["detail"]

@@ -28,13 +28,13 @@ const UNGUARDED = {
 
 export function Acts({ user, session, children }) {
   const acts = useData(PATH);
-  const { data, reload } = acts;
+  const { data, error, reload } = acts;
   const isOver = data?.moments.every(({ cells }) => cells.every(({ outcome }) => outcome !== "pending"));
   useEffect(() => {
-    if (isOver) return undefined;
+    if (error || isOver) return undefined;
     const timer = setInterval(reload, EVERY_MS);
     return () => clearInterval(timer);
-  }, [isOver]);
+  }, [Boolean(error), isOver]);
   return html`
     <div class="page acts">
       <div class="head">

@@ -37,6 +37,7 @@ export default function Demo({ route }) {
           ${" "}${t("{ok} kept, {failed} broken, {pending} to come", counts)}</span>
       </p>
       <${Failure} error=${error} reload=${reload} />
+      ${data.error && html`<${Notice} kind="bad">${data.error}</${Notice}>`}
     </${Acts}>`;
   }
   return html`
