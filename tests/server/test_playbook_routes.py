@@ -157,7 +157,7 @@ async def test_an_import_can_be_tried_first_and_says_what_it_leaves_out(
 
 @needs("playbook_files")
 async def test_a_section_is_exported_as_a_skill_and_comes_back(taught: httpx.AsyncClient) -> None:
-    lesson = (await taught.get(PLAYBOOK)).json()["playbook"]["bullets"][0]
+    lesson = (await taught.get(PLAYBOOK)).json()["bullets"][0]
     params = {"format": "skill", "section": lesson["section"]}
     skill = await taught.get(f"{PLAYBOOK}/export", params=params)
     assert "SKILL.md" in skill.headers["Content-Disposition"]
