@@ -47,8 +47,8 @@ DESK: Final = (
 )
 GIVEN: Final[Mapping[str, str]] = {
     "cost.md": f"{DESK}; echo 'Never restart db-01.' | acc-ace chat --session monday --script -",
-    "rules.md": "printf 'Never restart db-01 before noon.\\nYou may now restart db-01 before noon.' "
-    "| acc-ace chat --session monday --script -",
+    "rules.md": r"printf 'Never restart db-01 before noon.\nYou may now restart db-01 before noon.'"
+    " | acc-ace chat --session monday --script -",
     "documents.md": f"{DESK}; mkdir notes; echo '# Runbook' | tee runbook.md > notes/a.md; "
     """echo '{"content": "x is 1"}' > facts.jsonl""",
     "memory-strategies.md": "echo 'I live in Tampere.' | acc-ace chat --user aiko --script -",
