@@ -32,6 +32,8 @@ CANNOT: Final[Mapping[str, str]] = {
     "installs from a package index": r"(?:\S*pip install|uvx|pipx|python3 -m venv) ",
     "needs a key": r"GOOGLE_API_KEY=… ",
     "needs a model server": r"ollama |llama-server |ACC_ACE_TEST_ENDPOINT=",
+    "needs the coding agent that it is for": r"claude ",
+    "needs the extra 'eval'": r".*\badk eval ",
     "needs a public data set": r"acc-ace eval dialogues ",
     "names what only your data has": r"acc-ace jobs (?:show|retry|drop) ID|.*adk-…",
     "is the suite that runs this test": r"make test$",
@@ -39,8 +41,17 @@ CANNOT: Final[Mapping[str, str]] = {
 """Why a command cannot run here, and which commands that holds for."""
 
 SERVERS: Final = (
-    r"(?:\w+=\S+ )*(?:make run|\S*acc-ace (?:serve|demo)|adk (?:web|api_server)|.* --ui)\b"
+    r"(?:\w+=\S+ )*(?:make run|\S*acc-ace (?:serve|demo)|\S*acc-ace mcp --http|"
+    r"\S*adk (?:web|api_server)|uvicorn|.* --ui )"
 )
+SERVED: Final[Mapping[str, str]] = {
+    "server.md": "acc-ace serve",
+    "documents.md": "acc-ace serve",
+    "memory-strategies.md": "acc-ace serve",
+    "a2a.md": "adk api_server agents --a2a --session_service_uri=accace://",
+}
+"""What runs while a page sends requests."""
+
 DESK: Final = (
     "mkdir desk; sed s/plugin_tools/desk/ examples/plugin_tools/agent.py > desk/agent.py; "
     "printf 'Hello.\\nexit\\n' | adk run desk"
@@ -53,6 +64,9 @@ GIVEN: Final[Mapping[str, str]] = {
     """echo '{"content": "x is 1"}' > facts.jsonl""",
     "memory-strategies.md": "echo 'I live in Tampere.' | acc-ace chat --user aiko --script -",
     "background-learning.md": DESK,
+    "a2a.md": DESK,
+    "mcp.md": "echo 'Never restart db-01.' | acc-ace chat --session my-project --script -",
+    "coding-agents.md": "echo 'Never use yarn.' | acc-ace chat --session project --script -",
     "survivor.md": "mkdir ~/lent; echo hello > ~/lent/a.txt",
 }
 """What a page takes for granted: what its reader has said, or has in the folder."""
@@ -61,12 +75,16 @@ WRITTEN: Final = {
     "use-it-in-your-own-agent.md": {"python": "desk/agent.py"},
     "tools.md": {"python": "ops_tools.py", "json": "mcp.json"},
     "cost.md": {"toml": "prices.toml"},
+    "a2a.md": {"python": "a2a_server.py"},
 }
 """The file that the first block in a language shows."""
 
+NEEDED: Final = needs(
+    "embedded", "guard", "background", "documents", "lab", "semantic", "survivor", "sandbox"
+)
 BASH: Final = shutil.which("bash") or "bash"
 TYPED: Final = "Never restart db-01 during business hours.\nexit\n"
-WAIT_S: Final = 300
+WAIT_S: Final = 600
 PAGES: Final = [
     ROOT / "README.md",
     ROOT / "docs/tutorial.md",
@@ -139,6 +157,7 @@ class Reader:
             MAKEFLAGS="RUNS=runs DEVELOPS=develops",
         )
         self.env["PATH"] = f"{BIN}:{self.env['PATH']}"
+        del self.env["ACC_ACE_DATA_DIR"]
         (folder.parent / ".curlrc").write_text("fail\n")
 
     def run(self, command: str, before: str = "") -> None:
@@ -166,8 +185,8 @@ class Reader:
         self, command: str, before: str, stdin: int
     ) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
         """A shell with the command, which ends with all of its children."""
-        text = re.sub("8000|8080", self.port, command)
-        if re.match("adk (?:web|api_server)|.*acc-ace demo", text):
+        text = re.sub(r"\b80(?:00|01|80)\b", self.port, command)
+        if re.search(r"\b(?:adk (?:web|api_server)|acc-ace (?:demo|mcp --http))", text):
             text += f" --port={self.port}"
         log = self.folder.parent / "output.log"
         with log.open("w") as output:
@@ -198,7 +217,7 @@ class Reader:
             return False
 
 
-@needs("embedded", "guard", "background", "documents", "lab", "semantic", "survivor", "sandbox")
+@NEEDED
 @pytest.mark.soak
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_of_the_page_runs_as_written(page: Path, clone: Path) -> None:
@@ -209,10 +228,10 @@ def test_every_command_of_the_page_runs_as_written(page: Path, clone: Path) -> N
         (clone / name).write_text(block, encoding="utf-8")
     if page.name in GIVEN:
         reader.run(GIVEN[page.name])
-    with contextlib.ExitStack() as stack:
-        if "\ncurl" in page.read_text("utf-8"):
-            stack.enter_context(reader.serving("acc-ace serve"))
-        for block in blocks(page, "sh|bash|console"):
+    for block in blocks(page, "sh|bash|console"):
+        with contextlib.ExitStack() as stack:
+            if "curl " in block:
+                stack.enter_context(reader.serving(SERVED[page.name]))
             before: list[str] = []
             for command in commands(block):
                 if not cannot(command):
@@ -231,6 +250,7 @@ def test_a_command_is_left_out_only_for_a_reason_that_holds_for_one() -> None:
     assert left_out == {"", *CANNOT}
 
 
+@NEEDED
 def test_every_command_and_setting_that_a_page_names_exists() -> None:
     group = get_group(cli.app)
     assert isinstance(group, TyperGroup)
