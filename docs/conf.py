@@ -13,6 +13,8 @@ html_title = "ACC×ACE"
 html_copy_source = False
 # The anchors that GitHub gives to headings.
 myst_heading_anchors = 4
+# Written for the catalogue of another project.
+exclude_patterns = ["integrations"]
 
 
 def setup(app: "Sphinx") -> None:
