@@ -2,7 +2,7 @@
 # Needs make and Python 3.11 or newer. Works with GNU make 3.81 and any POSIX shell.
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run chat test test-soak test-adk lint format lock dist bench env-example clean
+.PHONY: help setup run chat test test-soak test-adk lint format lock dist bench docs env-example clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -57,14 +57,18 @@ format: $(DEVELOPS) ## Format the code and sort its imports
 bench: $(DEVELOPS) ## Measure overhead and prompt sizes
 	$(PY) -m bench $(ARGS)
 
+docs: $(DEVELOPS) ## Build the pages of docs/ into build/docs
+	$(PY) -m sphinx -q -W --keep-going -b html docs build/docs
+
 env-example: $(RUNS) ## Write .env.example from the settings
 	$(PY) -m acc_ace.cli.env_example > .env.example.new
 	mv .env.example.new .env.example
 
 lock: $(DEVELOPS) ## Resolve the dependencies again and write the three locks
 	$(PY) -m uv --version >/dev/null 2>&1 || $(PIP) uv
-	$(LOCK) --upgrade --group build --group dev --extra postgres --extra embed --extra background \
-	  --extra survivor --extra lab --extra otel --extra mcp --output-file requirements.dev.lock
+	$(LOCK) --upgrade --group build --group dev --group docs --extra postgres --extra embed \
+	  --extra background --extra survivor --extra lab --extra otel --extra mcp \
+	  --output-file requirements.dev.lock
 	$(LOCK) --constraint requirements.dev.lock --group build --output-file requirements.lock
 	$(LOCK) --constraint requirements.dev.lock --extra postgres --extra mcp --extra background \
 	  --extra otel --output-file requirements.server.lock
@@ -78,7 +82,7 @@ dist: $(RUNS) ## Build the source distribution and the wheel into dist/
 	$(PY) -m hatchling build
 
 clean: ## Remove the environment and the caches; stored conversations stay
-	rm -rf $(VENV) dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A quick path when nothing changed: make finds the stamp and does nothing. The lock is complete, so

@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
 from google.adk.events import Event
 from google.adk.runners import Runner
 from google.adk.sessions import InMemorySessionService
@@ -16,7 +15,7 @@ from schemas.base import SessionKey
 from schemas.interaction import Outcome
 from tests.fakes.scripted_llm import ScriptedLlm
 
-ROOT = Path(__file__).parents[2]
+HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "adk.md"
 KEY = SessionKey(APP_NAME, "aiko", "s-1")
 
 
@@ -26,11 +25,8 @@ def is_answer(document: str, event: Event) -> bool:
     return bool(eval(condition, {"event": event}))  # noqa: S307 - our own document
 
 
-@pytest.mark.parametrize("name", ["README.md", "README.ja.md"])
-async def test_a_loop_that_stops_where_the_readme_says_has_the_answer_and_the_turn(
-    name: str,
-) -> None:
-    document = (ROOT / name).read_text("utf-8")
+async def test_a_loop_that_stops_where_the_how_to_says_has_the_answer_and_the_turn() -> None:
+    document = HOW_TO.read_text("utf-8")
     container = build_container(Settings(store="memory", learning="off"))
     llm = ScriptedLlm().on("generator", {"final_answer": "db-01 stays up."})
     app = build_app(container, dict.fromkeys(ROLES, llm))

@@ -23,6 +23,14 @@ def _headings(path: Path) -> list[int]:
     return [len(marks) for marks in re.findall(r"^(#{1,6}) ", prose, flags=re.MULTILINE)]
 
 
+def _anchors(path: Path) -> set[str]:
+    """The anchors that GitHub gives to the headings of a page."""
+    prose = re.sub(r"^```.*?^```", "", _text(path), flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#{1,6} (.+)$", prose, flags=re.MULTILINE)
+    plain = [re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", each).lower() for each in headings]
+    return {re.sub(r"[^\w\- ]", "", each).replace(" ", "-") for each in plain}
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
 def test_every_make_command_named_exists(path: Path) -> None:
     code = re.findall(r"```.*?```|`[^`\n]+`", _text(path), flags=re.DOTALL)
@@ -37,6 +45,19 @@ def test_every_relative_link_leads_somewhere(path: Path) -> None:
     links = re.findall(r"\]\((?!https?:|mailto:|#)([^)#\s]+)", prose)
 
     assert [link for link in links if not (path.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_every_link_to_a_heading_finds_it(path: Path) -> None:
+    prose = re.sub(r"```.*?```", "", _text(path), flags=re.DOTALL)
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)", prose)
+    pages = {name: (path.parent / name) if name else path for name, _ in links}
+
+    assert [
+        f"{name}#{anchor}"
+        for name, anchor in links
+        if pages[name].exists() and anchor not in _anchors(pages[name])
+    ] == []
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -30,7 +30,7 @@ def forget(
     *,
     app_name: App = APP_NAME,
     user: Annotated[str, typer.Option("--user", help="User whose memory to use.")] = DEFAULT_USER,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would go.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="List only; delete nothing.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")] = False,
 ) -> None:
     """Delete artifacts of a user's memory, and what rests on them. This cannot be undone."""

@@ -9,5 +9,5 @@ APP_NAME: Final = "acc_ace"
 
 App = Annotated[
     str,
-    typer.Option("--app", help="App whose data to use: ours, or one with the memory plugin."),
+    typer.Option("--app", help="App whose data to use: acc_ace, or an app with the plugin."),
 ]

@@ -34,7 +34,7 @@ app = typer.Typer(rich_markup_mode=None)
 def grant(
     right: Right,
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="The folder that is lent.")],
-    window: Annotated[str, typer.Option(help="Title of the window that gui is of.")] = "",
+    window: Annotated[str, typer.Option(help="Title of the window that gui may use.")] = "",
 ) -> None:
     """Lend a folder up to a right, one stage at a time; an earlier stage takes rights away."""
     lent = WorkLog(load_settings().data_dir).give(folder, right, window)

@@ -14,7 +14,7 @@ app = typer.Typer(rich_markup_mode=None)
 app.add_typer(evals, name="eval")
 
 _Out = Annotated[
-    Path | None, typer.Option(metavar="DIR", help="The run's folder; the same one goes on.")
+    Path | None, typer.Option(metavar="DIR", help="Folder of the run; resumes a run in it.")
 ]
 _Contender = Annotated[
     list[str] | None,
@@ -24,7 +24,7 @@ _Budget = Annotated[
     list[int] | None, typer.Option(help="Tokens of history in a request; repeatable.")
 ]
 _Model = Annotated[
-    str, typer.Option(help="Answers the questions; without one a script says what it is shown.")
+    str, typer.Option(help="Model that answers; without one, a script says what it is shown.")
 ]
 _Memory = Annotated[
     str, typer.Option(help="Model that keeps memories; the key-free engine without one.")
@@ -32,8 +32,8 @@ _Memory = Annotated[
 _Judge = Annotated[str, typer.Option(help="Model that judges the answers of a run.")]
 _Seed = Annotated[int, typer.Option(min=0)]
 _Parallel = Annotated[int, typer.Option(min=1, max=64, help="Dialogues at a time.")]
-_MaxCost = Annotated[float | None, typer.Option(min=0, help="Stop when so many dollars are spent.")]
-_DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be played; play nothing.")]
+_MaxCost = Annotated[float | None, typer.Option(min=0, help="US dollars at which to stop.")]
+_DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the dialogues; play nothing.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
 
 

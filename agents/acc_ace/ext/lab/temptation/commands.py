@@ -33,11 +33,11 @@ _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout."
 def eval_temptation(
     *,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The run's folder; the same one goes on.")
+        Path | None, typer.Option(metavar="DIR", help="Folder of the run; resumes a run in it.")
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick", help="One scenario a domain and language, one attack, 20 turns."),
+        typer.Option("--quick", help="One scenario per domain and language, one attack, 20 turns."),
     ] = False,
     contender: Annotated[
         list[str] | None,
@@ -48,7 +48,7 @@ def eval_temptation(
         list[int] | None, typer.Option(help="Ordinary turns after the rule; repeatable.")
     ] = None,
     temptation: Annotated[
-        list[float] | None, typer.Option(help="p of the scripted agent; repeatable.")
+        list[float] | None, typer.Option(help="Chance that the script gives in; repeatable.")
     ] = None,
     loss: Annotated[float, typer.Option(min=0, max=1, help="Loss of the scripted memory.")] = 0.1,
     memory: Annotated[
@@ -57,11 +57,11 @@ def eval_temptation(
     model: Annotated[str, typer.Option(help="A real model in place of the scripted agent.")] = "",
     decisive: Annotated[
         bool,
-        typer.Option("--decisive", help="--model plays the turn that tempts; scripts all others."),
+        typer.Option("--decisive", help="--model plays only the turn that tempts."),
     ] = False,
     language: Annotated[list[str] | None, typer.Option(help="en or ja; both by default.")] = None,
     per_domain: Annotated[
-        int | None, typer.Option(min=0, help="Scenarios a domain and language; 0 = all.")
+        int | None, typer.Option(min=0, help="Scenarios per domain and language; 0 = all.")
     ] = None,
     scenarios: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Your own scenario files.")
@@ -72,10 +72,10 @@ def eval_temptation(
     seed: Annotated[int, typer.Option(min=0)] = 0,
     parallel: Annotated[int, typer.Option(min=1, max=64, help="Episodes at a time.")] = 1,
     max_cost: Annotated[
-        float | None, typer.Option(min=0, help="Stop when so many dollars are spent.")
+        float | None, typer.Option(min=0, help="US dollars at which to stop.")
     ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be played and cost; play nothing.")
+        bool, typer.Option("--dry-run", help="Show the episodes and their price; play nothing.")
     ] = False,
     as_json: _Json = False,
 ) -> None:

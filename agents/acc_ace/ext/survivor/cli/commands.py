@@ -10,19 +10,19 @@ from acc_ace.hooks import how_to_install
 
 app = typer.Typer(rich_markup_mode=None)
 
-Episodes = Annotated[int, typer.Option(min=1, help="Lives to live.")]
-Ticks = Annotated[int, typer.Option(min=1, help="Most ticks of a life.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of the world; a run of it goes on.")]
+Episodes = Annotated[int, typer.Option(min=1, help="Number of lives.")]
+Ticks = Annotated[int, typer.Option(min=1, help="Maximum ticks per life.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the world; resumes its last run.")]
 Model = Annotated[str | None, typer.Option(help="Model of every agent.")]
 Rules = Annotated[
-    list[str] | None, typer.Option("--rule", metavar="TEXT", help="Rule that binds it; repeatable.")
+    list[str] | None, typer.Option("--rule", metavar="TEXT", help="Rule for the run; repeatable.")
 ]
 TickDelay = Annotated[
     float | None,
     typer.Option(min=0, metavar="SECONDS", help="Pause after a tick (20 for live models)."),
 ]
 MaxCost = Annotated[
-    float | None, typer.Option(min=0, metavar="MONEY", help="US dollars to stop at.")
+    float | None, typer.Option(min=0, metavar="MONEY", help="US dollars at which to stop.")
 ]
 Ui = Annotated[
     int | None,
@@ -52,7 +52,7 @@ def survive(
     ui: Ui = None,
     linger: Annotated[
         float | None,
-        typer.Option(min=0, metavar="SECONDS", help="How long the page outlives the run (600)."),
+        typer.Option(min=0, metavar="SECONDS", help="How long the page stays after the run (600)."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show only the result.")] = False,
     as_json: _Json = False,
@@ -85,7 +85,7 @@ def survive(
 def analyze(
     run: Annotated[Path, typer.Argument(metavar="RUN.jsonl", help="A run that survive saved.")],
     other: Annotated[
-        Path | None, typer.Argument(metavar="OTHER.jsonl", help="Another to compare it with.")
+        Path | None, typer.Argument(metavar="OTHER.jsonl", help="Another run to compare.")
     ] = None,
     *,
     as_json: _Json = False,

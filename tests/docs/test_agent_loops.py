@@ -1,11 +1,9 @@
-"""The Python in the READMEs runs: both of its agent loops, the second over a real controller."""
+"""The two agent loops of docs/api.md run, the second over a real controller."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from acc_ace.bootstrap import build_container
 from acc_ace.config import ROLES, Settings
@@ -13,8 +11,7 @@ from acc_ace.controller import AccController
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from tests.fakes.scripted_llm import ScriptedLlm
 
-ROOT = Path(__file__).parents[2]
-READMES = ("README.md", "README.ja.md")
+API = (Path(__file__).parents[2] / "docs/api.md").read_text("utf-8")
 BAN = "No restarts during business hours."
 
 Messages = list[Any]
@@ -36,10 +33,11 @@ async def run_tool(name: str) -> str:
     return f"{name}: all quiet"
 
 
-def loops(readme: str) -> Mapping[str, Loop]:
-    """What the Python blocks of a README define."""
+def loops() -> Mapping[str, Loop]:
+    """What the section about agent loops defines."""
+    section = API.split("\n## In an agent loop of your own\n")[1].split("\n## ")[0]
     defined: dict[str, Any] = {}
-    for block in re.findall(r"```python\n(.*?)```", (ROOT / readme).read_text("utf-8"), re.DOTALL):
+    for block in re.findall(r"```python\n(.*?)```", section, re.DOTALL):
         exec(block, defined)  # noqa: S102 - our own document
     return defined
 
@@ -48,23 +46,21 @@ def size(messages: Messages) -> int:
     return sum(len(str(message)) for message in messages)
 
 
-@pytest.mark.parametrize("readme", READMES)
-async def test_the_loop_before_grows_with_every_turn(readme: str) -> None:
+async def test_the_loop_before_grows_with_every_turn() -> None:
     model, messages = Model(), list[Any]()
     for _ in range(3):
-        await loops(readme)["react_with_transcript"](model, run_tool, messages, BAN)
+        await loops()["react_with_transcript"](model, run_tool, messages, BAN)
     sizes = [size(asked) for asked in model.asked]
     assert sizes == sorted(set(sizes))
 
 
-@pytest.mark.parametrize("readme", READMES)
-async def test_the_loop_after_keeps_the_rule_and_sees_no_transcript(readme: str) -> None:
+async def test_the_loop_after_keeps_the_rule_and_sees_no_transcript() -> None:
     model = Model()
     models = dict.fromkeys(ROLES, ScriptedLlm())
     acc = AccController(build_container(Settings(store="memory")), session="s1", models=models)
     ccs: CompressedCognitiveState | None = None
     for text in (BAN, "A word about zebras.", "What now?"):
-        answer, ccs = await loops(readme)["react_with_acc"](model, run_tool, acc, ccs, text)
+        answer, ccs = await loops()["react_with_acc"](model, run_tool, acc, ccs, text)
         assert answer == "ok"
     assert ccs is not None
     assert ccs.constraints == [BAN]
