@@ -31,8 +31,7 @@ class Callers:
         """Handle one message. Raises MCPError when too many are under way."""
         proven = ctx.request.scope.get("user") if ctx.request is not None else None
         user = proven.username if isinstance(proven, AuthenticatedUser) else ""
-        if user:
-            CALLER.set(user)
+        CALLER.set(user)
         if ctx.method not in _WORK:
             return await call_next(ctx)
         if self._open[user] >= MOST_CALLS:

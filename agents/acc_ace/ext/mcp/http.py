@@ -18,7 +18,7 @@ from acc_ace.core.text.input_checks import most_bytes
 from acc_ace.ext.mcp.lazy_memory import LazyMemory
 from acc_ace.server import process
 from acc_ace.server.auth import TokenGuard
-from acc_ace.server.http_guards import HostNames, TrustedHosts, header_timeout
+from acc_ace.server.http_guards import HostNames, TrustedHosts
 from acc_ace.server.identity import USER, Identities, header
 from acc_ace.server.log_redaction import hide_credentials
 from acc_ace.server.logs import log_config
@@ -27,7 +27,6 @@ from acc_ace.server.rate_limits import UserLimits
 from acc_ace.server.request_body import BodyLimit
 
 PATH: Final = "/mcp"
-_LINGER_S: Final = 5
 _MOST_SESSIONS: Final = 1_000
 
 
@@ -38,14 +37,7 @@ def serve_http(
     process.check_exposure(settings)
     with process.open_socket(settings.host, port, option="--port") as listener:
         hide_credentials()
-        config = uvicorn.Config(
-            http_app(build(), settings),
-            log_config=log_config(settings),
-            http=header_timeout(settings.limits.receive_s),
-            timeout_graceful_shutdown=_LINGER_S,
-            server_header=False,
-            lifespan="on",
-        )
+        config = process.config_of(http_app(build(), settings), settings, log_config(settings))
         access = "with bearer tokens" if settings.auth_tokens else "without authentication"
         print(f"ACC×ACE serves MCP on {process.url_of(listener)}{PATH}, {access}", flush=True)
         uvicorn.Server(config).run(sockets=[listener])

@@ -4,20 +4,26 @@ A client lists the tools before it calls one, and need not wait for stores and m
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, TypeVar
 
 from acc_ace.cli.names import require_app
 from acc_ace.config import Settings
+from acc_ace.errors import SessionBusyError
 
 if TYPE_CHECKING:
     from acc_ace.ext.mcp.user_memory import MemoryOfAll, UserMemory
 
-CALLER: Final[ContextVar[str]] = ContextVar("caller")
-"""The user of the request that is being answered, where the transport proves one."""
+T = TypeVar("T")
+
+MOST_WRITES: Final = 64
+"""Texts of all users that are being kept at a time."""
+
+CALLER: Final[ContextVar[str]] = ContextVar("caller", default="")
+"""The user of the request that is being answered, '' where no token proves one."""
 
 
 class LazyMemory:
@@ -28,13 +34,15 @@ class LazyMemory:
         self.settings, self._app, self._user, self._session = settings, app, user, session
         self._opening = asyncio.Lock()
         self._memory: MemoryOfAll | None = None
+        self._writing = set[asyncio.Task[object]]()
 
     @asynccontextmanager
     async def lifespan(self, _server: object) -> AsyncIterator[Self]:
-        """The memory while the server runs; then its stores are closed."""
+        """The memory while the server runs; then what is being kept, and its stores are closed."""
         try:
             yield self
         finally:
+            await self._end_writes()
             if self._memory is not None:
                 await self._memory.close()
 
@@ -43,7 +51,29 @@ class LazyMemory:
         async with self._opening:
             if self._memory is None:
                 self._memory = await self._open()
-        return self._memory.of(self._app, CALLER.get(self._user), self._session)
+        return self._memory.of(self._app, CALLER.get() or self._user, self._session)
+
+    async def finish(self, write: Coroutine[None, None, T]) -> T:
+        """Do a write to its end, also when the client that sent it is gone meanwhile.
+
+        Raises SessionBusyError when too many are under way, and what the write raises.
+        """
+        if len(self._writing) >= MOST_WRITES:
+            write.close()
+            raise SessionBusyError(f"{MOST_WRITES} texts are being kept; send this one again later")
+        task = asyncio.create_task(write)
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+        return await asyncio.shield(task)
+
+    async def _end_writes(self) -> None:
+        if not self._writing:
+            return
+        grace_s = self.settings.limits.shutdown_grace_s
+        _, late = await asyncio.wait({*self._writing}, timeout=grace_s)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
 
     async def _open(self) -> "MemoryOfAll":
         # In a thread: the imports take a second, in which pings are answered.

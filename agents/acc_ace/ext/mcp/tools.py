@@ -83,8 +83,13 @@ async def remember(
     ] = "agent",
 ) -> Remembered:
     """Keep a fact, a decision, a result or a message of the person's in the memory."""
+    memory = _memory(call)
+
+    async def write() -> Remembered:
+        return await (await memory.mine()).remember(text, speaker)
+
     with _tool_errors():
-        return await (await _memory(call).mine()).remember(text, speaker)
+        return await memory.finish(write())
 
 
 async def recall(

@@ -148,7 +148,8 @@ class UserMemory:
             PlaybookLesson(**each.model_dump(include=set(PlaybookLesson.model_fields)))
             for each in shown
         ]
-        return playbook.as_prompt(shown), Lessons(version=stored.version, lessons=lessons)
+        text = playbook.as_prompt(shown) or "no lessons yet"
+        return text, Lessons(version=stored.version, lessons=lessons)
 
     async def rules_now(self, *notes: str, command: str = "") -> RulesNow:
         """The rules in force, with what a call did."""
