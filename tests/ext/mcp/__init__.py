@@ -2,4 +2,4 @@
 
 import pytest
 
-pytest.importorskip("mcp", reason="needs the extra: pip install -e '.[mcp]'")
+pytest.importorskip("mcp_types", reason="needs the extra: pip install -e '.[mcp]'")

@@ -67,11 +67,11 @@ async def test_what_may_loosen_is_not_in_force_before_the_person_agrees(text: st
 async def test_the_person_decides_where_the_client_can_ask(
     mode: str, change: dict[str, str], after: list[str]
 ) -> None:
-    refusals = [Person("cancel"), Person("accept", agree=False), Person("decline")]
+    refusals = [Person("cancel"), Person("decline"), Person("accept", agree=False)]
     async with agent(mode) as relays:
         await relays.told("remember", text=RULE, speaker="user")
         await relays.told("remember", text="You may restart db-01.", speaker="user")
-    for person in refusals[: 1 if change["action"] == "answer" else 3]:
+    for person in refusals[: 2 if change["action"] == "answer" else 3]:
         async with agent(mode, person) as asks:
             await asks.told("rules", **change)
             assert await asks.rules() == [RULE]
@@ -84,7 +84,7 @@ async def test_the_person_decides_where_the_client_can_ask(
 
 
 async def test_a_question_that_the_person_answers_with_no_is_closed() -> None:
-    async with agent(person=Person("decline")) as asks:
+    async with agent(person=Person("accept", agree=False)) as asks:
         await asks.told("remember", text=RULE, speaker="user")
         await asks.told("remember", text="You may restart db-01.", speaker="user")
         answer = await asks.told("rules", action="answer", id="q-0001")

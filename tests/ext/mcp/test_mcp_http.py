@@ -172,4 +172,4 @@ def test_a_server_that_others_reach_needs_tokens_that_nobody_guesses(
 ) -> None:
     chosen = Settings(**fields)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=words):
-        serve_http(server, chosen, port=0)
+        serve_http(server(chosen), chosen, port=0)

@@ -21,7 +21,11 @@ async def test_what_an_agent_notes_is_evidence_and_never_a_rule() -> None:
         await notes.told("remember", text=f"{RULE} The bucket is gs://foo.")
         assert await notes.rules() == []
         [piece, *_] = (await notes.told("recall", query="bucket"))["evidence"]
-    assert (piece["id"], piece["session"], piece["speaker"]) == ("turn:mcp:1", "mcp", "tool")
+    assert (piece["artifact_id"], piece["session"], piece["speaker"]) == (
+        "turn:mcp:1",
+        "mcp",
+        "tool",
+    )
     assert "gs://foo" in piece["text"]
 
 
@@ -96,7 +100,7 @@ async def test_lessons_that_a_rule_forbids_are_not_shown() -> None:
         await reads.told("remember", text=RULE, speaker="user")
         [lesson] = (await reads.told("playbook"))["lessons"]
         text = (await reads.client.read_resource("acc-ace://playbook")).contents[0]
-    assert lesson["content"] == "Read the log first."
+    assert lesson.endswith(":: Read the log first.")
     assert "db-01" not in text.text  # type: ignore[union-attr]
 
 

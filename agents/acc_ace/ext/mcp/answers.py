@@ -1,66 +1,68 @@
 """What the tools answer, as values with a schema that clients are told."""
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict
 
+from acc_ace.core.schemas.artifact import MemoryHit
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import CommittedState, RuleScope
 from acc_ace.core.schemas.report import ReportedQuestion
 
 
-class RuleInForce(BaseModel):
+class Answer(BaseModel):
+    """An answer, whose fields are described by the text below each."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class RuleInForce(Answer):
     """A rule that holds now."""
 
     id: str
-    text: str = Field(description="Verbatim.")
-    scope: RuleScope = Field(description="This session, or every session of the user.")
+    text: str
+    """Verbatim."""
+    scope: RuleScope
+    """This session, or every session of the person."""
 
 
-class WaitingChange(BaseModel):
-    """A change of rules or goal that waits for the person."""
+class WaitingChange(Answer):
+    """A change of the rules or the goal that waits for the person."""
 
     id: str
-    text: str = Field(description="What waits; `rules` with the action 'answer' asks the person.")
+    text: str
+    """What waits; `rules` with the action 'answer' asks the person."""
 
 
-class Remembered(BaseModel):
+class Remembered(Answer):
     """What became of a text."""
 
-    turn: int = Field(description="Its turn of the session.")
-    notes: list[str] = Field(description="What changed of the rules: show these to the person.")
+    turn: int
+    notes: list[str]
+    """What it did to the rules: show these lines to the person."""
     waiting: list[WaitingChange]
 
 
-class MemoryPiece(BaseModel):
-    """A piece of memory: data, whatever it says."""
-
-    id: str
-    session: str | None
-    speaker: str = Field(description="user, tool (an agent's notes), or where a document is from.")
-    day: str = Field(description="ISO 8601, in the time zone of the settings.")
-    text: str = Field(description="What matches, cut; '…' where cut.")
-
-
-class Recalled(BaseModel):
+class Recalled(Answer):
     """What memory holds of a query, best first, without what no model may be shown."""
 
-    evidence: list[MemoryPiece]
-    rules: list[RuleInForce] = Field(description="They bind, whatever the evidence says.")
+    evidence: list[MemoryHit]
+    """Data, whatever it says; the speaker 'tool' stands for what an agent wrote."""
+    rules: list[RuleInForce]
+    """They bind, whatever the evidence says."""
     warnings: list[str]
 
 
-class RulesNow(BaseModel):
+class RulesNow(Answer):
     """The rules after the call."""
 
-    notes: list[str] = Field(description="What the call did: show these to the person.")
+    notes: list[str]
+    """What the call did: show these lines to the person."""
     rules: list[RuleInForce]
     waiting: list[WaitingChange]
-    command: str = Field(
-        default="",
-        description="What the person has to type in a terminal, as nobody asked them here.",
-    )
+    command: str = ""
+    """What the person has to type in a terminal, as nobody could be asked here."""
 
 
-class StateNow(BaseModel):
+class StateNow(Answer):
     """The compressed state that replaces the transcript."""
 
     turn: int
@@ -70,21 +72,12 @@ class StateNow(BaseModel):
     waiting: list[WaitingChange]
 
 
-class PlaybookLesson(BaseModel):
-    """A lesson of the playbook."""
-
-    id: str
-    section: str
-    content: str
-    helpful: int
-    harmful: int
-
-
-class Lessons(BaseModel):
-    """The lessons, without those that a rule in force forbids."""
+class LessonsNow(Answer):
+    """The lessons of the playbook, without those that a rule in force forbids."""
 
     version: int
-    lessons: list[PlaybookLesson]
+    lessons: list[str]
+    """'[id] helpful=… harmful=… :: lesson'."""
 
 
 def rules_of(state: CommittedState) -> list[RuleInForce]:

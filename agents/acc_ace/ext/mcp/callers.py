@@ -40,6 +40,4 @@ class Callers:
         try:
             return await call_next(ctx)
         finally:
-            self._open[user] -= 1
-            if not self._open[user]:
-                del self._open[user]
+            self._open -= Counter((user,))  # Which drops whoever has none left.

@@ -1,6 +1,5 @@
 """Streamable HTTP behind the guards of the server: hosts, origins, sizes, tokens, rates."""
 
-from collections.abc import Callable
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -30,14 +29,12 @@ PATH: Final = "/mcp"
 _MOST_SESSIONS: Final = 1_000
 
 
-def serve_http(
-    build: Callable[[], MCPServer[LazyMemory]], settings: Settings, *, port: int
-) -> None:
+def serve_http(server: MCPServer[LazyMemory], settings: Settings, *, port: int) -> None:
     """Serve until a signal. Raises ConfigError for an address that is taken, or too open."""
     process.check_exposure(settings)
     with process.open_socket(settings.host, port, option="--port") as listener:
         hide_credentials()
-        config = process.config_of(http_app(build(), settings), settings, log_config(settings))
+        config = process.config_of(http_app(server, settings), settings, log_config(settings))
         access = "with bearer tokens" if settings.auth_tokens else "without authentication"
         print(f"ACC×ACE serves MCP on {process.url_of(listener)}{PATH}, {access}", flush=True)
         uvicorn.Server(config).run(sockets=[listener])
@@ -58,12 +55,8 @@ def http_app(server: MCPServer[LazyMemory], settings: Settings) -> Starlette:
     app.add_middleware(AuthContextMiddleware)
     app.add_middleware(SessionOwner)
     app.add_middleware(TokenGuard, identities=identities)
-    app.add_middleware(
-        UserLimits,
-        identities=identities,
-        requests_per_minute=limits.requests_per_minute,
-        streams=limits.streams,
-    )
+    rates = {"requests_per_minute": limits.requests_per_minute, "streams": limits.streams}
+    app.add_middleware(UserLimits, identities=identities, **rates)
     app.add_middleware(BodyLimit, limit=most, seconds=limits.receive_s)
     app.add_middleware(KnownOrigins, settings=settings)
     app.add_middleware(TrustedHosts, trusted=settings.trusted_hosts, bind_host=settings.host)

@@ -42,7 +42,8 @@ class LazyMemory:
         try:
             yield self
         finally:
-            await self._end_writes()
+            if self._writing:
+                await asyncio.wait(self._writing, timeout=self.settings.limits.shutdown_grace_s)
             if self._memory is not None:
                 await self._memory.close()
 
@@ -65,15 +66,6 @@ class LazyMemory:
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
         return await asyncio.shield(task)
-
-    async def _end_writes(self) -> None:
-        if not self._writing:
-            return
-        grace_s = self.settings.limits.shutdown_grace_s
-        _, late = await asyncio.wait({*self._writing}, timeout=grace_s)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
 
     async def _open(self) -> "MemoryOfAll":
         # In a thread: the imports take a second, in which pings are answered.

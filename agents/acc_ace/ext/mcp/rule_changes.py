@@ -19,19 +19,14 @@ Action = Literal["list", "propose", "lift", "answer"]
 
 _ALWAYS: Final = "always "
 _QUESTIONS: Final = {
-    "en": {
-        "propose": "An agent proposes a standing rule: '{text}'. Shall it hold?",
-        "replace": "An agent wants to replace the rule {id} '{rule}' by '{text}'. Do you agree?",
-        "lift": "An agent wants to lift the rule {id} '{rule}'. Do you agree?",
-        "answer": "{waits} Do you agree?",
-    },
-    "ja": {
-        "propose": "エージェントが次のルールを提案しています：「{text}」。有効にしますか。",
-        "replace": "エージェントがルール {id}「{rule}」を「{text}」に変更しようとしています。"
-        "同意しますか。",
-        "lift": "エージェントがルール {id}「{rule}」を解除しようとしています。同意しますか。",
-        "answer": "{waits} 同意しますか。",
-    },
+    ("en", "propose"): "An agent proposes a standing rule: '{text}'. Shall it hold?",
+    ("en", "replace"): "An agent wants '{text}' in place of the rule {id} '{old}'. Do you agree?",
+    ("en", "lift"): "An agent wants to lift the rule {id} '{old}'. Do you agree?",
+    ("en", "answer"): "{old} Do you agree?",
+    ("ja", "propose"): "エージェントがルールを提案しています：「{text}」。有効にしますか。",
+    ("ja", "replace"): "ルール {id}「{old}」を「{text}」に変更する提案です。同意しますか。",
+    ("ja", "lift"): "ルール {id}「{old}」を解除する提案です。同意しますか。",
+    ("ja", "answer"): "{old} 同意しますか。",
 }
 
 
@@ -48,48 +43,41 @@ class RuleChangeWanted(NamedTuple):
     def question(self, state: CommittedState) -> str:
         """What the person is asked; '' where nobody need be.
 
-        Raises InputError for a missing text or id, NotFoundError for an unknown id.
+        Raises InputError for a rule without words, NotFoundError for an id that names nothing.
         """
-        rule = self._rule(state)
-        waits = self._waits(state)
         if self.action == "propose" and not has_words(self.text):
             raise InputError("the rule has no words; give 'text', what must hold")
-        if self.action == "list" or (not self.id and binds_only(self.text, state)):
+        is_new = self.action == "propose" and not self.id
+        if self.action == "list" or (is_new and binds_only(self.text, state)):
             return ""
-        form = "replace" if self.action == "propose" and self.id else self.action
-        return _QUESTIONS[language_of(rule or waits or self.text)][form].format(
-            text=self.text, id=self.id, rule=rule, waits=waits
-        )
+        old = "" if is_new else self._old(state)
+        form = "replace" if self.action == "propose" and old else self.action
+        question = _QUESTIONS[language_of(old or self.text), form]
+        return question.format(text=self.text, id=self.id, old=old)
 
     def command(self, key: SessionKey) -> str:
         """What the person types instead, in a terminal where the memory is."""
-        app, user, session = key
-        words = ["acc-ace", "rules", "--app", app, "--user", user, "--session", session]
+        words = ["acc-ace", "rules"]
+        for name, value in zip(("--app", "--user", "--session"), key, strict=True):
+            words += [name, value]
         if self.action == "answer":
             return shlex.join([*words, "--answer", f"{self.id}=yes"])
         if self.action == "propose":
-            # A first word 'always' would be taken for the option of that name.
+            # A first word 'always' would be taken for the mark of a rule for every session.
             is_wide = self.scope is RuleScope.USER or self.text.lower().startswith(_ALWAYS)
-            words += ["--pin", f"{_ALWAYS if is_wide else ''}{self.text}"]
+            words += ["--pin", f"{_ALWAYS * is_wide}{self.text}"]
         return shlex.join([*words, *(["--forget", self.id] if self.id else [])])
 
-    def _rule(self, state: CommittedState) -> str:
-        if self.action == "answer" or not (self.id or self.action == "lift"):
-            return ""
-        for pin in state.pins:
-            if pin.id == self.id:
-                return pin.text
-        known = ", ".join(pin.id for pin in state.pins) or "none"
-        raise NotFoundError(f"no rule '{self.id[:40]}' is in force; in force: {known}")
-
-    def _waits(self, state: CommittedState) -> str:
-        if self.action != "answer":
-            return ""
-        for each in state.questions:
-            if each.id == self.id:
-                return question_text(each, state.pins, language_of(each.quote))
-        known = ", ".join(each.id for each in state.questions) or "none"
-        raise NotFoundError(f"no question '{self.id[:40]}' is open; open: {known}")
+    def _old(self, state: CommittedState) -> str:
+        """The rule or the question that the id names."""
+        if self.action == "answer":
+            questions = state.questions
+            named = {q.id: question_text(q, state.pins, language_of(q.quote)) for q in questions}
+        else:
+            named = {pin.id: pin.text for pin in state.pins}
+        if self.id not in named:
+            raise NotFoundError(f"nothing is called '{self.id}' here; ids: {', '.join(named)}")
+        return named[self.id]
 
 
 def binds_only(text: str, state: CommittedState) -> bool:

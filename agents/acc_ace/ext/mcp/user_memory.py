@@ -15,19 +15,19 @@ from acc_ace.core.gates.commands import parse_command
 from acc_ace.core.playbook.bullet_lookup import search_bullets
 from acc_ace.core.playbook.rule_screen import screened
 from acc_ace.core.schemas.base import Authority, SessionKey
+from acc_ace.core.schemas.bullet import prompt_line
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
 from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.reading import read_user_words
 from acc_ace.errors import ForbiddenError
 from acc_ace.ext.mcp.answers import (
-    Lessons,
-    MemoryPiece,
-    PlaybookLesson,
+    LessonsNow,
     Recalled,
     Remembered,
     RulesNow,
     StateNow,
+    WaitingChange,
     rules_of,
     waiting_of,
 )
@@ -86,80 +86,53 @@ class UserMemory:
         SessionBusyError.
         """
 
-        def note(record: TurnRecord) -> _Noted:
+        def decision(record: TurnRecord) -> _Noted:
             # Once more where the session is held: a question may have come up meanwhile.
-            check(record.start.previous)
+            if speaker == "user":
+                _refuse_consent(text, record.start.previous)
             return _Noted()
 
-        def check(state: CommittedState) -> None:
-            if speaker == "user":
-                _refuse_consent(text, state)
-
-        check(await self.state())
+        if speaker == "user":
+            _refuse_consent(text, await self.state())
         app, user, session = self.key
         controller = AccController(
             self._container, session=session, user=user, app=app, models=self._memory.models
         )
         x_t = TurnInput(text=text, authority=_AUTHORITIES[speaker])
-        (turn,) = await controller.run_turns([x_t], note)
+        (turn,) = await controller.run_turns([x_t], decision)
         state = turn.entry.state
-        waiting = waiting_of(reported_questions(state))
-        return Remembered(turn=state.turn, notes=[*controller.notes], waiting=waiting)
+        return Remembered(turn=state.turn, notes=[*controller.notes], waiting=_waiting(state))
 
     async def recall(self, query: str, limit: int) -> Recalled:
         """What memory holds of a query. Raises InputError for a blank one."""
         result = await search_memory(self._container, self.key.tenant, query, limit=limit)
-        pieces = [
-            MemoryPiece(
-                id=hit.artifact_id,
-                session=hit.session,
-                speaker=hit.speaker,
-                day=hit.day.isoformat(),
-                text=hit.text,
-            )
-            for hit in result.hits
-            if hit.refusal is None
-        ]
+        hits = [hit for hit in result.hits if hit.refusal is None]
         rules = rules_of(await self.state())
-        return Recalled(evidence=pieces, rules=rules, warnings=result.warnings)
+        return Recalled(evidence=hits, rules=rules, warnings=result.warnings)
 
     async def state_now(self) -> tuple[str, StateNow]:
         """The state as a model reads it, and as a value."""
         state = await self.state()
-        waiting = waiting_of(reported_questions(state))
+        rules, waiting = rules_of(state), _waiting(state)
         text = "\n".join([render_ccs(state), *(f"waiting: {each.text}" for each in waiting)])
-        return text, StateNow(
-            turn=state.turn,
-            version=state.version,
-            state=state.ccs,
-            rules=rules_of(state),
-            waiting=waiting,
-        )
+        numbers = {"turn": state.turn, "version": state.version}
+        return text, StateNow(**numbers, state=state.ccs, rules=rules, waiting=waiting)
 
-    async def playbook(self, query: str, limit: int) -> tuple[str, Lessons]:
-        """The lessons that match best, all of them for a blank query, oldest first."""
+    async def playbook(self, query: str, limit: int) -> LessonsNow:
+        """The lessons that match best; for a blank query all, oldest first."""
         app, user, _ = self.key
         stored = await self._container.playbooks.load(self._container.playbook_scope(app, user))
         playbook = stored.playbook.shown_to(user)
-        bullets = [hit.bullet for hit in search_bullets(playbook, query, limit=limit)]
-        chosen = bullets if query.strip() else playbook.bullets
-        shown = screened(chosen, (await self.state()).pins).shown[:limit]
-        lessons = [
-            PlaybookLesson(**each.model_dump(include=set(PlaybookLesson.model_fields)))
-            for each in shown
-        ]
-        text = playbook.as_prompt(shown) or "no lessons yet"
-        return text, Lessons(version=stored.version, lessons=lessons)
+        hits = search_bullets(playbook, query, limit=limit)
+        bullets = [hit.bullet for hit in hits] if query.strip() else playbook.bullets
+        lessons = screened(bullets, (await self.state()).pins)[0][:limit]
+        return LessonsNow(version=stored.version, lessons=[*map(prompt_line, lessons)])
 
     async def rules_now(self, *notes: str, command: str = "") -> RulesNow:
         """The rules in force, with what a call did."""
         state = await self.state()
-        return RulesNow(
-            notes=[*notes],
-            rules=rules_of(state),
-            waiting=waiting_of(reported_questions(state)),
-            command=command,
-        )
+        rules, waiting = rules_of(state), _waiting(state)
+        return RulesNow(notes=[*notes], rules=rules, waiting=waiting, command=command)
 
     async def change(self, wanted: RuleChangeWanted, *, yes: bool = True) -> RulesNow:
         """Do what the person agreed to, or what needs no word of theirs.
@@ -168,31 +141,32 @@ class UserMemory:
         """
         if wanted.action == "answer":
             await self._rules.answer(self.key, wanted.id, yes=yes)
-            return await self.rules_now(f"{wanted.id}: the person said {'yes' if yes else 'no'}")
-        if not yes:
-            return await self.rules_now("the person did not agree; nothing was changed")
-        notes = list[str]()
+        if wanted.action == "answer" or not yes:
+            return await self.rules_now(f"the person said {'yes' if yes else 'no'}")
+        notes, gone = list[str](), wanted.id
         if wanted.action == "propose":
             pin = await self._rules.pin(self.key, wanted.text, wanted.scope)
             back = RuleChangeWanted("lift", id=pin.id).command(self.key)
             notes.append(f"in force: {pin.id} {pin.text} (the person takes it back with: {back})")
-            if pin.id == wanted.id:
-                return await self.rules_now(*notes)
+            gone = "" if pin.id == gone else gone
         # A new wording holds before the old one goes, so that there is no moment without either.
-        if wanted.id:
-            gone = await self._rules.forget(self.key, wanted.id)
-            notes.append(f"lifted: {gone.id} {gone.text}")
+        if gone:
+            pin = await self._rules.forget(self.key, gone)
+            notes.append(f"lifted: {pin.id} {pin.text}")
         return await self.rules_now(*notes)
+
+
+def _waiting(state: CommittedState) -> list[WaitingChange]:
+    return waiting_of(reported_questions(state))
 
 
 def _refuse_consent(text: str, state: CommittedState) -> None:
     """Raise ForbiddenError for words that settle something by themselves: an agent relays them."""
     own = own_words(text)
     words = read_user_words(TurnInput(text=text), None, state.pins, questions=state.questions)
-    labelled = own.labelled_rules() or own.labelled_goal()
-    if parse_command(text) is None and words.consent is None and not labelled:
-        return
-    raise ForbiddenError(
-        "a command, a consent, and a line 'Rule: …' or 'Goal: …' count from the person's own hand "
-        "only, and this came through an agent; call the tool 'rules', which asks the person"
-    )
+    settles = words.consent is not None or parse_command(text) is not None
+    if settles or own.labelled_rules() or own.labelled_goal():
+        raise ForbiddenError(
+            "a command, a consent, and a line 'Rule: …' or 'Goal: …' count from the person's own "
+            "hand only, and this came through an agent; call 'rules', which asks the person"
+        )
