@@ -39,8 +39,8 @@ class Person:
             action=action, content={"agree": agree} if action == "accept" else None
         )
 
-    async def __call__(self, _context: object, question: Any) -> ElicitResult:
-        self.asked.append(question.message)
+    async def __call__(self, context: object, params: Any) -> ElicitResult:
+        self.asked.append(params.message)
         return self._answer
 
 
@@ -58,7 +58,7 @@ class Agent:
         result = await self.call(tool, **arguments)
         assert not result.is_error, result.content
         assert result.structured_content is not None
-        return result.structured_content
+        return {**result.structured_content}
 
     async def rules(self) -> list[str]:
         return [rule["text"] for rule in (await self.told("rules"))["rules"]]

@@ -14,7 +14,7 @@ from acc_ace.bootstrap import build_container
 from acc_ace.turn.rule_service import RuleService
 from config import Settings
 from schemas.base import SessionKey
-from tests.e2e.processes import environment
+from tests.e2e.processes import ROOT, environment
 from tests.e2e.test_cli import CommandLine, acc_ace
 from tests.ext.mcp.clients import Agent
 from tests.fakes.extensions import needs
@@ -81,6 +81,33 @@ def run(data: Path, sent: str) -> list[str]:
     )
     assert "Traceback" not in ended.stderr
     return ended.stdout.splitlines()
+
+
+def test_tools_are_listed_before_anything_of_adk_is_imported(tmp_path: Path) -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from typer.testing import CliRunner\n"
+        "from acc_ace.cli.app import app\n"
+        "from mcp.client.client import Client\n"
+        "from acc_ace.config import Settings\n"
+        "from acc_ace.ext.mcp.lazy_memory import LazyMemory\n"
+        "from acc_ace.ext.mcp.tools import build_server\n"
+        "memory = LazyMemory(Settings(), app='acc_ace', user='user', session='mcp')\n"
+        "assert CliRunner().invoke(app, ['mcp', '--help']).exit_code == 0\n"
+        "async def listed():\n"
+        "    async with Client(build_server(memory)) as client:\n"
+        "        return len((await client.list_tools()).tools)\n"
+        "print(asyncio.run(listed()), 'google.adk' in sys.modules)\n"
+    )
+    ended = subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ended.stdout.split() == ["5", "False"]
 
 
 @pytest.mark.parametrize(
