@@ -1,6 +1,7 @@
 """Many users over streamable HTTP: each has their own memory, and nobody has all of the server."""
 
 import asyncio
+from contextlib import suppress
 
 import httpx2
 import pytest
@@ -27,6 +28,7 @@ pytestmark = needs("embedded")
 
 RULE = "Never restart db-01."
 JSON = {"Accept": "application/json, text/event-stream"}
+CLIENT = {"name": "t", "version": "1"}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
@@ -55,11 +57,7 @@ async def test_each_token_reaches_the_memory_of_its_user_alone(mode: str) -> Non
 
 
 async def test_a_session_of_the_protocol_is_closed_to_another_token() -> None:
-    hello = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    }
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
     begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
     async with served(two_users()) as url, httpx2.AsyncClient(headers=JSON) as http:
         mine, other = ({"Authorization": f"Bearer {token}"} for token in (AIKO, BOB))
@@ -139,6 +137,30 @@ async def test_a_text_is_kept_although_its_client_is_gone_before_the_answer() ->
                 await asyncio.sleep(0.02)
             assert (await stays.told("state"))["turn"] == 2
     await container.close()
+
+
+async def test_who_sends_and_leaves_again_and_again_keeps_nobody_else_waiting() -> None:
+    container = build_container(two_users())
+    key = SessionKey("acc_ace", "aiko", "mcp")
+    async with served(two_users()) as url, remote(url, BOB) as bob:
+        await bob.rules()
+
+        async def leave() -> None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(1), remote(url, AIKO) as aiko:
+                    await aiko.call("remember", text="Host 7 is up.")
+
+        async with container.lock.hold(key, wait_s=5):
+            for _ in range(2):
+                await asyncio.gather(*(leave() for _ in range(12)))
+            await bob.told("remember", text="The bucket is gs://foo.")
+        async with remote(url, AIKO) as aiko:
+            await aiko.rules()
+    # The server has ended, and with it what was being kept.
+    head = await container.journal.head(key)
+    await container.close()
+    assert head is not None
+    assert 1 <= head.state.turn <= 16
 
 
 async def test_a_flood_of_calls_is_bounded_and_each_that_is_confirmed_is_kept() -> None:

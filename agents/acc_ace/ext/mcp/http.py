@@ -53,32 +53,20 @@ def http_app(server: MCPServer[LazyMemory], settings: Settings) -> Starlette:
     )
     # What is added last is asked first.
     app.add_middleware(AuthContextMiddleware)
-    app.add_middleware(SessionOwner)
+    app.add_middleware(McpDoor, settings=settings)
     app.add_middleware(TokenGuard, identities=identities)
     rates = {"requests_per_minute": limits.requests_per_minute, "streams": limits.streams}
     app.add_middleware(UserLimits, identities=identities, **rates)
     app.add_middleware(BodyLimit, limit=most, seconds=limits.receive_s)
-    app.add_middleware(KnownOrigins, settings=settings)
     app.add_middleware(TrustedHosts, trusted=settings.trusted_hosts, bind_host=settings.host)
     return app
 
 
-class SessionOwner:
-    """ASGI middleware: a session of the SDK is used with the token of its user alone."""
+class McpDoor:
+    """ASGI middleware: 403 for a page of another site; a session is its user's alone.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle one connection, as ASGI asks."""
-        if user := scope.get(USER):
-            token = AccessToken(token="", client_id=user, scopes=[])
-            scope = {**scope, "user": AuthenticatedUser(token)}
-        await self._app(scope, receive, send)
-
-
-class KnownOrigins:
-    """ASGI middleware: 403 for a page of another site, which a browser names in `Origin`."""
+    A browser names the site in `Origin`; whose a session is, the SDK asks of the scope.
+    """
 
     def __init__(self, app: ASGIApp, *, settings: Settings) -> None:
         self._app, self._allowed = app, frozenset(settings.allow_origins)
@@ -87,12 +75,15 @@ class KnownOrigins:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection, as ASGI asks."""
         origin = header(scope, b"origin") if scope["type"] == "http" else None
-        if origin is None or origin in self._allowed or self._is_own(origin):
-            await self._app(scope, receive, send)
+        if origin is not None and origin not in self._allowed and not self._is_own(origin):
+            detail = "this Origin is not allowed; add it to ACC_ACE_ALLOW_ORIGINS"
+            value = problem(403, "forbidden", detail, instance=scope["path"])
+            await problem_response(value)(scope, receive, send)
             return
-        detail = "this Origin is not allowed; add it to ACC_ACE_ALLOW_ORIGINS"
-        value = problem(403, "forbidden", detail, instance=scope["path"])
-        await problem_response(value)(scope, receive, send)
+        if user := scope.get(USER):
+            token = AccessToken(token="", client_id=user, scopes=[])
+            scope = {**scope, "user": AuthenticatedUser(token)}
+        await self._app(scope, receive, send)
 
     def _is_own(self, origin: str) -> bool:
         try:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_WRITES: Final = 64
-"""Texts of all users that are being kept at a time."""
+MOST_WRITES: Final = 16
+"""Texts of one user that are being kept at a time, whether or not their clients wait."""
 
 CALLER: Final[ContextVar[str]] = ContextVar("caller", default="")
 """The user of the request that is being answered, '' where no token proves one."""
@@ -52,32 +52,32 @@ class LazyMemory:
         async with self._opening:
             if self._memory is None:
                 self._memory = await self._open()
-        return self._memory.of(self._app, CALLER.get() or self._user, self._session)
+        return self._memory.of(self._app, self._caller(), self._session)
 
     async def finish(self, write: Coroutine[None, None, T]) -> T:
         """Do a write to its end, also when the client that sent it is gone meanwhile.
 
         Raises SessionBusyError when too many are under way, and what the write raises.
         """
-        if len(self._writing) >= MOST_WRITES:
+        user = self._caller()
+        if sum(task.get_name() == user for task in self._writing) >= MOST_WRITES:
             write.close()
             raise SessionBusyError(f"{MOST_WRITES} texts are being kept; send this one again later")
-        task = asyncio.create_task(write)
+        task = asyncio.create_task(write, name=user)
         self._writing.add(task)
         task.add_done_callback(self._writing.discard)
         return await asyncio.shield(task)
 
+    def _caller(self) -> str:
+        return CALLER.get() or self._user
+
     async def _open(self) -> "MemoryOfAll":
-        # In a thread: the imports take a second, in which pings are answered.
-        memory: MemoryOfAll = await asyncio.to_thread(_opened, self.settings)
+        # In a thread: it takes a second, in which pings are answered.
+        module = await asyncio.to_thread(import_module, "acc_ace.ext.mcp.user_memory")
+        memory: MemoryOfAll = module.MemoryOfAll(self.settings)
         try:
             await require_app(memory.container.directory, self._app)
         except BaseException:
             await memory.close()
             raise
         return memory
-
-
-def _opened(settings: Settings) -> "MemoryOfAll":
-    memory: MemoryOfAll = import_module("acc_ace.ext.mcp.user_memory").MemoryOfAll(settings)
-    return memory
