@@ -8,13 +8,13 @@ from acc_ace.core.schemas.commit import CommittedState, RuleScope
 from acc_ace.core.schemas.report import ReportedQuestion
 
 
-class Answer(BaseModel):
+class ToolAnswer(BaseModel):
     """An answer, whose fields are described by the text below each."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
 
-class RuleInForce(Answer):
+class RuleInForce(ToolAnswer):
     """A rule that holds now."""
 
     id: str
@@ -24,7 +24,7 @@ class RuleInForce(Answer):
     """This session, or every session of the person."""
 
 
-class WaitingChange(Answer):
+class WaitingChange(ToolAnswer):
     """A change of the rules or the goal that waits for the person."""
 
     id: str
@@ -32,7 +32,7 @@ class WaitingChange(Answer):
     """What waits; `rules` with the action 'answer' asks the person."""
 
 
-class Remembered(Answer):
+class Remembered(ToolAnswer):
     """What became of a text."""
 
     turn: int
@@ -41,7 +41,7 @@ class Remembered(Answer):
     waiting: list[WaitingChange]
 
 
-class Recalled(Answer):
+class Recalled(ToolAnswer):
     """What memory holds of a query, best first, without what no model may be shown."""
 
     evidence: list[MemoryHit]
@@ -51,7 +51,7 @@ class Recalled(Answer):
     warnings: list[str]
 
 
-class RulesNow(Answer):
+class RulesNow(ToolAnswer):
     """The rules after the call."""
 
     notes: list[str]
@@ -62,7 +62,7 @@ class RulesNow(Answer):
     """What the person has to type in a terminal, as nobody could be asked here."""
 
 
-class StateNow(Answer):
+class StateNow(ToolAnswer):
     """The compressed state that replaces the transcript."""
 
     turn: int
@@ -72,7 +72,7 @@ class StateNow(Answer):
     waiting: list[WaitingChange]
 
 
-class LessonsNow(Answer):
+class LessonsNow(ToolAnswer):
     """The lessons of the playbook, without those that a rule in force forbids."""
 
     version: int
