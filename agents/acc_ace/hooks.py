@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 
 EXTENSIONS: Final[dict[str, str]] = {
+    "mcp": "commands",
     "embedded": "models",
     "survivor": "models commands routers apps",
     "guard": "guard",
@@ -67,7 +68,10 @@ EXTENSIONS: Final[dict[str, str]] = {
     "sandbox": "models commands",
     "coding_agents": "commands",
 }
-"""The hooks of each extension, one line an extension."""
+"""The hooks of each extension, one line an extension.
+
+A command is looked for in this order: what other programs wait for comes first.
+"""
 
 OWN_PLAYBOOKS: Final = frozenset({"survivor"})
 """Apps of extensions whose users have a playbook each, whatever the settings say."""

@@ -1,7 +1,9 @@
 """Groups of commands that are imported when they are used."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from importlib import import_module
+from itertools import chain
 
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
@@ -16,24 +18,25 @@ def lazy_group(*modules: str, group: str | None = None) -> type[TyperGroup]:
     """
 
     class LazyGroup(TyperGroup):
-        is_loaded = False
+        @cached_property
+        def waiting(self) -> Iterator[str]:
+            """The modules that are not imported yet."""
+            return chain(_added_to(group), modules)
 
         def list_commands(self, ctx: object) -> list[str]:
             self._load()
             return list(self.commands)
 
         def get_command(self, ctx: object, cmd_name: str) -> TyperCommand | TyperGroup | None:
-            if cmd_name not in self.commands:
-                self._load()
+            self._load(cmd_name)
             command = self.commands.get(cmd_name)
             return command if isinstance(command, TyperCommand | TyperGroup) else None
 
-        def _load(self) -> None:
-            if not self.is_loaded:
-                self.is_loaded = True
-                for name in (*_added_to(group), *modules):
-                    # `get_group` also makes a group of a module with one command.
-                    self.commands.update(get_group(import_module(name).app).commands)
+        def _load(self, wanted: str = "") -> None:
+            """Import the modules up to the one with the command that is wanted, or all."""
+            while wanted not in self.commands and (name := next(self.waiting, "")):
+                # `get_group` also makes a group of a module with one command.
+                self.commands.update(get_group(import_module(name).app).commands)
 
     return LazyGroup
 

@@ -124,7 +124,7 @@ PUBLIC: Final = frozenset({"/healthz", "/readyz", "/login"})
 _OPEN_TO_TOKENS: Final = re.compile(
     r"/$|/v1/|/apps/(?!__)[^/]+/(users/|app-info$)|/(run|run_sse|run_live)$"
     r"|/(list-apps|health|version|openapi\.json|redoc)$|/docs(/oauth2-redirect|/assets/[a-z.-]+)?$"
-    r"|/dev-ui(/|$)|/(ui|sse|events|snapshots|metrics|survivor|demo)(/|$)"
+    r"|/dev-ui(/|$)|/(ui|sse|events|snapshots|metrics|survivor|demo|mcp)(/|$)"
 )
 """Everything else is closed while there are tokens.
 

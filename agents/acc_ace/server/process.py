@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 from uvicorn.config import LOGGING_CONFIG
 
 from acc_ace.config import Settings
@@ -82,11 +83,18 @@ def server_of(
     `log` configures logging; by default that of uvicorn alone.
     """
     context: ServerContext = app.state.acc_ace
-    settings = context.container.settings
+    config = config_of(app, context.container.settings, log)
+    return DrainingServer(config, context, on_ready=on_ready)
+
+
+def config_of(
+    app: ASGIApp, settings: Settings, log: dict[str, Any] = LOGGING_CONFIG
+) -> uvicorn.Config:
+    """How uvicorn serves an app: what it logs, and how long it waits for clients."""
     is_logged = settings.access_log
     if is_logged is None:
         is_logged = settings.log_level in {"DEBUG", "INFO"}
-    config = uvicorn.Config(
+    return uvicorn.Config(
         app,
         log_config=log,
         log_level=settings.log_level.lower() if log is LOGGING_CONFIG else None,
@@ -97,7 +105,6 @@ def server_of(
         # A lifespan that fails ends the server; by default uvicorn goes on without one.
         lifespan="on",
     )
-    return DrainingServer(config, context, on_ready=on_ready)
 
 
 _BACKLOG = 2_048

@@ -85,7 +85,9 @@ def run_rules(
         raise InputError("name the session to change: --session ID, and its --user")
 
     async def work(container: Container) -> tuple[SessionKey, list[str], CommittedState]:
-        key, service = await _existing(container, app, user, session), RuleService(container)
+        # A rule may be the first of a session; what is lifted or answered is of one that is there.
+        find = _existing if pin is None else _named
+        key, service = await find(container, app, user, session), RuleService(container)
         changed = await _changed(service, key, pin=pin, forget=forget, answer=answer)
         return key, changed, await service.state(key)
 
@@ -120,6 +122,12 @@ async def _changed(
         after = await service.answer(key, question.strip().lower(), yes=word == "yes")
         lines += settled_lines(before, after) or [f"{question} is settled; nothing was changed"]
     return lines
+
+
+async def _named(
+    container: Container, app: str, user: str | None, session: str | None
+) -> SessionKey:
+    return await find_session(container.journal, app, user, session)
 
 
 async def _existing(
