@@ -431,7 +431,7 @@ def test_japanese_and_dark_colours_are_chosen_and_kept(browser: Browser, shared:
     shows(browser, "プレイブック", "タイムライン")
     for _ in range(2):
         click_found(browser, "document.querySelectorAll('.bar .button')[1]")
-    shows(browser, "暗い")
+    shows(browser, "ダーク")
     browser.open(f"{shared.url}/ui/#/sessions")
     shows(browser, "新しいセッション")
     assert browser.evaluate("document.documentElement.dataset.theme") == "dark"

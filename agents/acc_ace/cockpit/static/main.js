@@ -11,9 +11,10 @@ import Demo from "./views/demo.js";
 import Playbook from "./views/playbook.js";
 import Session from "./views/session.js";
 import Sessions from "./views/sessions.js";
+import Start, { Answering } from "./views/start.js";
 import Survivor from "./views/survivor.js";
 
-const VIEWS = { sessions: Sessions, session: Session, playbook: Playbook, survivor: Survivor, demo: Demo };
+const VIEWS = { start: Start, sessions: Sessions, session: Session, playbook: Playbook, survivor: Survivor, demo: Demo };
 const MENU = { sessions: "Sessions", playbook: "Playbook", survivor: "Survivor", demo: "Demo" };
 
 const KEYS = [
@@ -52,9 +53,9 @@ function App() {
   return html`
     <a class="skip" href="#main" onClick=${toMain}>${t("Skip to the content")}</a>
     <header class="bar">
-      <a class="brand" href=${href(["sessions"], query)}>ACC<b>×</b>ACE</a>
+      <a class="brand" href=${href(["start"], query)}>ACC<b>×</b>ACE</a>
       <nav aria-label=${t("Main")}>
-        ${Object.entries(MENU).map(([name, title]) => html`
+        ${Object.entries(MENU).filter(([name]) => name !== "demo" || me?.plays_demo || route.name === name).map(([name, title]) => html`
           <a key=${name} href=${href([name], query)}
              aria-current=${isCurrent(route.name, name) ? "page" : undefined}>${t(title)}</a>
         `)}
@@ -75,6 +76,7 @@ function App() {
       html`<${View} key=${`${route.name}/${app}/${user}`} view=${VIEWS[route.name] ?? Sessions}
                     route=${route} app=${app} user=${user} me=${me} />`}
     </main>
+    <${Answering} app=${app} />
     ${isHelpOpen && html`<${Help} onClose=${() => setHelpOpen(false)} />`}
   `;
 }
