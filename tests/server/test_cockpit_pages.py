@@ -27,7 +27,7 @@ FORBIDDEN: Final = re.compile(
 )
 LITERAL: Final = re.compile(r'\bt\(\s*"((?:[^"\\]|\\.)*)"')
 NAME: Final = re.compile(r"\{\w+\}")
-MOST_LINES: Final = {"js": 2_666, "css": 400}
+MOST_LINES: Final = {"js": 3_216, "css": 400}
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -100,7 +100,7 @@ def test_vendored_files_are_those_that_are_written_down() -> None:
 
 def test_the_whole_page_is_small() -> None:
     sent = [asset.packed for name, asset in assets().items() if not name.endswith((".md", ".txt"))]
-    assert sum(map(len, sent)) < 100_000
+    assert sum(map(len, sent)) < 115_000
     assert [gzip.decompress(packed) for packed in sent]
 
 

@@ -13,14 +13,17 @@ import Session from "./views/session.js";
 import Sessions from "./views/sessions.js";
 import Start, { Answering } from "./views/start.js";
 import Survivor from "./views/survivor.js";
+import Users from "./views/users.js";
 
-const VIEWS = { start: Start, sessions: Sessions, session: Session, playbook: Playbook, survivor: Survivor, demo: Demo };
-const MENU = { sessions: "Sessions", playbook: "Playbook", survivor: "Survivor", demo: "Demo" };
+const VIEWS = { start: Start, sessions: Sessions, session: Session, playbook: Playbook, survivor: Survivor, demo: Demo, users: Users };
+const MENU = { sessions: "Sessions", playbook: "Playbook", survivor: "Survivor", demo: "Demo", users: "Users" };
+/** What of the menu is not for everybody: which part of `me` says that it is there. */
+const SOMETIMES = { demo: "plays_demo", users: "operates" };
 
 const KEYS = [
   ["/", "Search"],
   ["j  k", "Next and previous turn"],
-  ["1 – 5", "Tabs of a session"],
+  ["1 – 6", "Tabs of a session"],
   ["← →", "Scrubber and tabs"],
   ["Enter", "Send the turn"],
   ["?", "This list"],
@@ -55,7 +58,7 @@ function App() {
     <header class="bar">
       <a class="brand" href=${href(["start"], query)}>ACC<b>×</b>ACE</a>
       <nav aria-label=${t("Main")}>
-        ${Object.entries(MENU).filter(([name]) => name !== "demo" || me?.plays_demo || route.name === name).map(([name, title]) => html`
+        ${Object.entries(MENU).filter(([name]) => !SOMETIMES[name] || me?.[SOMETIMES[name]] || route.name === name).map(([name, title]) => html`
           <a key=${name} href=${href([name], query)}
              aria-current=${isCurrent(route.name, name) ? "page" : undefined}>${t(title)}</a>
         `)}

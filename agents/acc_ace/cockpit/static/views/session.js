@@ -4,9 +4,11 @@ import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
 import { pageAround, useData, usePages, useStream } from "../lib/data.js";
 import { t } from "../lib/i18n.js";
+import { share } from "../lib/share.js";
 import { go, href, replace, useKeys } from "../lib/router.js";
 import { Act, Failure, Raw, Tabs, Tag } from "../lib/ui.js";
 import { Chat } from "./chat.js";
+import { Find } from "./find.js";
 import { Fullness } from "./fullness.js";
 import { Cost } from "./cost.js";
 import { Recall } from "./recall.js";
@@ -14,9 +16,10 @@ import { Rules } from "./rules.js";
 import { Saw } from "./saw.js";
 import { State } from "./state.js";
 
-const PANELS = { saw: Saw, state: State, rules: Rules, recall: Recall, cost: Cost };
+const PANELS = { saw: Saw, state: State, rules: Rules, recall: Recall, cost: Cost, find: Find };
 const TITLES = {
   chat: "Chat", saw: "What the model saw", state: "State", rules: "Rules", recall: "Recall", cost: "Cost",
+  find: "Search",
 };
 /** Where the stylesheet shows one of chat and memory at a time. */
 const NARROW = "(max-width: 960px)";
@@ -68,6 +71,8 @@ export default function Session({ route }) {
         <${Connection} state=${stream} />
         <span class="grow"></span>
         <${Raw} path=${`${base}/ccs`} />
+        <${Act} kind="quiet" disabled=${!head.data} action=${() => share(base, place, rules.data?.constraints ?? [])}>
+          ${t("Save as HTML")}</${Act}>
         <${Act} kind="quiet" disabled=${!head.data?.turn} action=${undo}>${t("Undo the last turn")}</${Act}>
         <${Delete} base=${base} place=${place} disabled=${isNew} />
       </div>
