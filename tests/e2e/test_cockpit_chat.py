@@ -104,7 +104,7 @@ def test_a_text_file_goes_with_the_message_and_another_file_does_not(
 
 def test_user_and_agent_do_not_look_alike(browser: Browser, shared: Server) -> None:
     browser.open(f"{shared.url}/ui/#/session/acc_ace/user/incident")
-    shows(browser, "turn 4 of 4")
+    shows(browser, "Who is the incident commander?")
     style = "['.said', '.answer'].map(e => getComputedStyle(document.querySelector(e))"
     colours = browser.evaluate(f"{style}.backgroundColor)")
     assert colours[0] != colours[1]
