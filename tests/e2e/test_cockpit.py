@@ -127,6 +127,9 @@ def say(browser: Browser, text: str) -> None:
 
 
 VIEWS = {
+    "#/start": ("Your agent keeps your rules", "Talk", "embedded/rules"),
+    "#/users": ("Last active", "acc_ace"),
+    f"{SESSION}/turn/4/find": ("turn 4 of 4", "Last request", "embedded/rules"),
     "#/sessions": ("incident", "4"),
     f"{SESSION}/turn/2/state": (RULE, "semantic_gist", "version 2 of 4", "Journal"),
     f"{SESSION}/turn/2/saw": ("compressor", "generator", "role", "x_t", "reply"),
@@ -653,7 +656,7 @@ def test_a_browser_with_a_token_sees_its_own_memory_alone(browser: Browser, tmp_
         shows(browser, "aikos")
         assert "bobs" not in browser.text()
         browser.open(f"{server.url}/ui/#/session/acc_ace/bob/bobs")
-        shows(browser, "This link is of another user.")
+        shows(browser, "This link belongs to another user.")
         browser.open(f"{server.url}/ui/#/session/acc_ace/aiko/aikos")
         shows(browser, "aiko is here.")
         say(browser, "Bob is away.")

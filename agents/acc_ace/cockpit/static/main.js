@@ -74,7 +74,7 @@ function App() {
     </header>
     <main id="main" tabindex="-1">
       <${Failure} error=${viewer.error} reload=${viewer.reload} />
-      ${isForeign && html`<${Notice} kind="bad">${t("This link is of another user.")}</${Notice}>`}
+      ${isForeign && html`<${Notice} kind="bad">${t("This link belongs to another user.")}</${Notice}>`}
       ${me && !isForeign &&
       html`<${View} key=${`${route.name}/${app}/${user}`} view=${VIEWS[route.name] ?? Sessions}
                     route=${route} app=${app} user=${user} me=${me} />`}

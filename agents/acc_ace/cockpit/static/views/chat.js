@@ -47,7 +47,7 @@ export function Chat({ base, turn, last, turns, rules, head, reload, isNew, isNe
         ${!isNewest && html`<p class="more"><${Button} onClick=${() => onPick(last)}>${t("To the newest")}</${Button}></p>`}
         ${running.state && !isListed && html`<${RunningTurn} ...${running} />`}
         <${Waiting} turns=${turns.items} running=${running} isHosted=${isHosted} />
-        ${isHosted && !isBusy && last < FEW && html`<${Examples} say=${running.send} said=${shown.map(({ input }) => input.text)} />`}
+        ${isHosted && !isBusy && last < FEW && place.name !== "demo" && html`<${Examples} say=${running.send} said=${shown.map(({ input }) => input.text)} />`}
         ${place.tab !== "rules" && html`<${Questions} ...${{ base, rules, reload }} />`}
       </div>
       ${isHosted

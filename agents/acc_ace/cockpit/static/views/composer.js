@@ -104,7 +104,7 @@ export function Composer({ running }) {
       <label class="button quiet" title=${t("Attach text files")}><span aria-hidden="true">+</span>
         <input class="hidden" type="file" multiple aria-label=${t("Attach text files")} onChange=${attach} /></label>
       <textarea ref=${box} rows="2" aria-label=${t("Message")} onKeyDown=${pressed}
-                placeholder=${t("Say something. Enter sends, Shift Enter breaks the line.")} />
+                placeholder=${t("Write a message. Enter sends it; Shift+Enter starts a new line.")} />
       <button class="button primary" disabled=${isBusy} aria-busy=${isBusy}>${t("Send")}</button>
     </form>
   `;
@@ -168,8 +168,8 @@ export const Calls = ({ calls, answer }) => calls.map((call) => html`
           <${Act} kind="primary" action=${() => answer(call, true)}>${t("Approve")}</${Act}>
           <${Act} action=${() => answer(call, false)}>${t("Refuse")}</${Act}>
         </div>`
-      : html`<p class="muted">${answer ? t("This call wants another answer than yes or no.")
-          : t("The process of its agent takes the answer.")}</p>`}
+      : html`<p class="muted">${answer ? t("This call needs more than a yes or no; answer it in your client.")
+          : t("Answer this where the agent runs.")}</p>`}
   </${Notice}>
 `);
 

@@ -20,7 +20,7 @@ export function Find({ place }) {
     </form>
     <${Loaded} of=${found}>${({ hits, warnings }) => html`
       ${warnings.map((text) => html`<${Notice}>${text}</${Notice}>`)}
-      ${!hits.length && html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`}
+      ${!hits.length && html`<${Empty}>${t("Nothing matches the search.")}</${Empty}>`}
       <ul class="cards">${ownFirst(hits, place.session).map((hit) => html`
         <${Hit} key=${hit.artifact_id} ...${hit} place=${place} />`)}</ul>
     `}</${Loaded}>

@@ -99,12 +99,12 @@ const NotKept = ({ text, turn, base, reload }) => html`
 function Check({ tool, text, does, isFixed, path, reload }) {
   const set = (value) => call("PUT", path, { body: { does: value } }).then(reload);
   const change = async () => {
-    const wanted = prompt(t("ask, stop, off, or when it is stopped: amount > 30 EUR"), does);
+    const wanted = prompt(t("Type ask, stop or off, or the condition that stops the call, such as: amount > 30 EUR"), does);
     if (wanted !== null) await set(wanted.trim());
   };
   return html`<div class="row small"><span class="muted">${text}</span><span class="grow"></span>
     ${!isFixed && html`<${Act} kind="quiet" action=${change}>${t("Change")}</${Act}>`}
-    ${!isFixed && does && html`<${Act} kind="quiet" action=${() => set("")}>${t("As the rule says")}</${Act}>`}
+    ${!isFixed && does && html`<${Act} kind="quiet" action=${() => set("")}>${t("Use the rule's own check")}</${Act}>`}
   </div>`;
 }
 

@@ -53,7 +53,7 @@ export default function Sessions({ route, app, user, me }) {
             `)}
           </tbody>
         </table>
-        ${!found.length && html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`}
+        ${!found.length && html`<${Empty}>${t("Nothing matches the search.")}</${Empty}>`}
       `}</${Loaded}>
       <${More} more=${more} />
     </div>

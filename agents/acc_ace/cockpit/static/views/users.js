@@ -24,7 +24,7 @@ export default function Users({ me }) {
               <td>${app}</td><td class="num">${number(sessions)}</td><td class="nowrap muted">${when(at)}</td>
             </tr>`)}</tbody>
         </table>
-        ${!list.items.length && html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`}
+        ${!list.items.length && html`<${Empty}>${t("Nothing matches the search.")}</${Empty}>`}
       `}</${Loaded}>
       <${More} more=${list.more} />
     </div>
