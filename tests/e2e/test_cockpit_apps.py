@@ -103,7 +103,7 @@ def test_an_open_question_of_a_plugin_app_is_answered(browser: Browser, url: str
 
 def test_an_app_whose_data_alone_is_here_says_so(browser: Browser, url: str) -> None:
     browser.open(f"{url}/ui/#/session/elsewhere/user/till")
-    shows(browser, "This server does not host elsewhere: its own process takes its turns")
+    shows(browser, "elsewhere runs in another process.")
     assert not browser.evaluate("document.querySelector('.composer textarea')")
     browser.open(f"{url}/ui/?bare#/session/bare/user/s")
     say(browser, "Hello.")

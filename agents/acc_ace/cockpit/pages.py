@@ -14,9 +14,12 @@ from starlette.responses import RedirectResponse, Response
 
 from acc_ace.errors import NotFoundError
 from acc_ace.server.identity import USER
-from acc_ace.server.server_context import Context, User, may_edit
+from acc_ace.server.server_context import Context, User, may_edit, may_operate
 
 router = APIRouter(prefix="/ui", include_in_schema=False)
+
+DEMO: Final = "/demo/checks"
+"""The route of a process that plays the demo."""
 
 HEADERS: Final = {
     "Content-Security-Policy": "default-src 'self'; base-uri 'none'; form-action 'self'; "
@@ -54,6 +57,8 @@ class Viewer(BaseModel):
     user: str
     signed_in: bool = Field(description="Whether a token names the user; no other can be chosen.")
     edits_playbook: bool = Field(description="Whether they may change the app's shared playbook.")
+    operates: bool = Field(description="Whether they may list the users of the server.")
+    plays_demo: bool = Field(description="Whether this process plays the demo.")
 
 
 @cache
@@ -75,6 +80,8 @@ async def viewer(request: Request, context: Context, user: User) -> Viewer:
         user=user,
         signed_in=request.scope.get(USER) is not None,
         edits_playbook=may_edit(context.container.settings, user),
+        operates=may_operate(context.container.settings, user),
+        plays_demo=any(getattr(route, "path", "") == DEMO for route in request.app.routes),
     )
 
 

@@ -25,7 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Lifespan
 
 from acc_ace.adk.sessions.create_session_service import open_session_service
-from acc_ace.cockpit import pages, stream_routes
+from acc_ace.cockpit import overview, pages, stream_routes
 from acc_ace.cockpit.timeline import Timeline
 from acc_ace.config import ROLES, Role, Settings
 from acc_ace.container import Container
@@ -186,6 +186,7 @@ _ROUTERS: Final = (
     status_routes.models_router,
     status_routes.operations_router,
     status_routes.health_router,
+    overview.router,
     pages.router,
     stream_routes.router,
 )

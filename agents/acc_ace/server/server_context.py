@@ -226,14 +226,18 @@ def may_edit(settings: Settings, user: str) -> bool:
     return _is_among(settings.playbook_editors, settings, user)
 
 
+def may_operate(settings: Settings, user: str) -> bool:
+    """Whether a user may read what concerns the whole server, in the same way."""
+    return _is_among(settings.operators, settings, user)
+
+
 def _is_among(named: tuple[str, ...], settings: Settings, user: str) -> bool:
     return user in named if named else not settings.auth_tokens
 
 
 def get_operator(context: Context, user: User) -> str:
     """A user who may read what concerns the whole server. Raises ForbiddenError."""
-    settings = context.container.settings
-    if not _is_among(settings.operators, settings, user):
+    if not may_operate(context.container.settings, user):
         raise ForbiddenError(f"user {user!r} is no operator; ACC_ACE_OPERATORS names who is")
     return user
 

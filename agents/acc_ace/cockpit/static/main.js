@@ -11,15 +11,19 @@ import Demo from "./views/demo.js";
 import Playbook from "./views/playbook.js";
 import Session from "./views/session.js";
 import Sessions from "./views/sessions.js";
+import Start, { Answering } from "./views/start.js";
 import Survivor from "./views/survivor.js";
+import Users from "./views/users.js";
 
-const VIEWS = { sessions: Sessions, session: Session, playbook: Playbook, survivor: Survivor, demo: Demo };
-const MENU = { sessions: "Sessions", playbook: "Playbook", survivor: "Survivor", demo: "Demo" };
+const VIEWS = { start: Start, sessions: Sessions, session: Session, playbook: Playbook, survivor: Survivor, demo: Demo, users: Users };
+const MENU = { sessions: "Sessions", playbook: "Playbook", survivor: "Survivor", demo: "Demo", users: "Users" };
+/** What of the menu is not for everybody: which part of `me` says that it is there. */
+const SOMETIMES = { demo: "plays_demo", users: "operates" };
 
 const KEYS = [
   ["/", "Search"],
   ["j  k", "Next and previous turn"],
-  ["1 – 5", "Tabs of a session"],
+  ["1 – 6", "Tabs of a session"],
   ["← →", "Scrubber and tabs"],
   ["Enter", "Send the turn"],
   ["?", "This list"],
@@ -52,9 +56,9 @@ function App() {
   return html`
     <a class="skip" href="#main" onClick=${toMain}>${t("Skip to the content")}</a>
     <header class="bar">
-      <a class="brand" href=${href(["sessions"], query)}>ACC<b>×</b>ACE</a>
+      <a class="brand" href=${href(["start"], query)}>ACC<b>×</b>ACE</a>
       <nav aria-label=${t("Main")}>
-        ${Object.entries(MENU).map(([name, title]) => html`
+        ${Object.entries(MENU).filter(([name]) => !SOMETIMES[name] || me?.[SOMETIMES[name]] || route.name === name).map(([name, title]) => html`
           <a key=${name} href=${href([name], query)}
              aria-current=${isCurrent(route.name, name) ? "page" : undefined}>${t(title)}</a>
         `)}
@@ -70,11 +74,12 @@ function App() {
     </header>
     <main id="main" tabindex="-1">
       <${Failure} error=${viewer.error} reload=${viewer.reload} />
-      ${isForeign && html`<${Notice} kind="bad">${t("This link is of another user.")}</${Notice}>`}
+      ${isForeign && html`<${Notice} kind="bad">${t("This link belongs to another user.")}</${Notice}>`}
       ${me && !isForeign &&
       html`<${View} key=${`${route.name}/${app}/${user}`} view=${VIEWS[route.name] ?? Sessions}
                     route=${route} app=${app} user=${user} me=${me} />`}
     </main>
+    <${Answering} app=${app} />
     ${isHelpOpen && html`<${Help} onClose=${() => setHelpOpen(false)} />`}
   `;
 }

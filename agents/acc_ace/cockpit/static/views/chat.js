@@ -5,11 +5,15 @@ import { post } from "../lib/api.js";
 import { useData } from "../lib/data.js";
 import { number, parseJson, tokensOf, when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
+import { Markdown } from "../lib/markdown.js";
 import { OWN_APP } from "../lib/router.js";
-import { Act, Button, Empty, Failure, Loading, More, Tag } from "../lib/ui.js";
+import { Act, Button, Failure, Loading, More, Tag } from "../lib/ui.js";
 import { Questions } from "./rules.js";
-import { Calls, Composer, CONFIRMATION, RunningTurn, useTurn } from "./composer.js";
+import { Calls, Composer, CONFIRMATION, RunningTurn, Said, useTurn } from "./composer.js";
+import { Examples, opening } from "./start.js";
 
+/** Turns after which a session needs no examples. */
+const FEW = 4;
 const OUTCOMES = { failed: "bad", paused: "warn", undone: "" };
 
 export function Chat({ base, turn, last, turns, rules, head, reload, isNew, isNewest, onPick, place }) {
@@ -18,6 +22,12 @@ export function Chat({ base, turn, last, turns, rules, head, reload, isNew, isNe
   const isHosted = place.app === OWN_APP || (apps?.includes(place.app) ?? null);
   const shown = [...turns.items].reverse();
   const isListed = shown.some((each) => each.turn === running.state?.report?.turn);
+  const isBusy = running.state && !isListed;
+  useEffect(() => {
+    if (!isNew || !isHosted || opening.session !== place.session) return;
+    opening.session = "";
+    if (opening.text) running.send(opening.text);
+  }, [isNew, isHosted]);
   const list = useRef();
   const newest = `${shown.at(-1)?.turn} ${running.state?.phase} ${running.state?.text.length}`;
   useEffect(() => {
@@ -29,8 +39,7 @@ export function Chat({ base, turn, last, turns, rules, head, reload, isNew, isNe
         <${More} more=${turns.more} />
         ${!head.error && html`<${Failure} error=${turns.error} reload=${turns.reload} />`}
         ${turns.isLoading && html`<${Loading} />`}
-        ${isNew && !running.state &&
-        html`<${Empty}>${t("A new session. What you say first begins it.")}</${Empty}>`}
+        ${isNew && !running.state && html`<p class="empty">${t("A new session. Your first message starts it.")}</p>`}
         ${shown.map((each) => html`
           <${Turn} key=${each.id} ...${each} base=${base} isPicked=${each.turn === turn}
                    onPick=${onPick} />
@@ -38,12 +47,13 @@ export function Chat({ base, turn, last, turns, rules, head, reload, isNew, isNe
         ${!isNewest && html`<p class="more"><${Button} onClick=${() => onPick(last)}>${t("To the newest")}</${Button}></p>`}
         ${running.state && !isListed && html`<${RunningTurn} ...${running} />`}
         <${Waiting} turns=${turns.items} running=${running} isHosted=${isHosted} />
+        ${isHosted && !isBusy && last < FEW && place.name !== "demo" && html`<${Examples} say=${running.send} said=${shown.map(({ input }) => input.text)} />`}
         ${place.tab !== "rules" && html`<${Questions} ...${{ base, rules, reload }} />`}
       </div>
       ${isHosted
         ? html`<${Composer} running=${running} />`
         : isHosted === false && html`<p class="composer muted">
-            ${t("This server does not host {app}: its own process takes its turns; they show here.", place)}</p>`}
+            ${t("{app} runs in another process. You can read its conversations here, but not write in them.", place)}</p>`}
     </section>
   `;
 }
@@ -58,15 +68,13 @@ function Turn({ turn, isPicked, onPick, base, ...it }) {
     <article ref=${article} class=${`turn ${it.outcome}`} aria-current=${isPicked ? "true" : undefined}>
       <button type="button" class="no" onClick=${() => onPick(turn)}
               aria-label=${t("Show the memory at turn {turn}", { turn })}>${turn}</button>
-      <div class="said">${it.input.text}</div>
-      ${it.input.authority !== "user" && html`<${Tag}>${t(it.input.authority)}</${Tag}>`}
-      ${it.input.attachments.map((source) => html`<${Tag}>${source || t("attachment")}</${Tag}>`)}
+      <${Said} ...${it.input} />
       ${it.tools.map((tool) => html`<${ToolCall} key=${tool.id} ...${tool} />`)}
       ${it.guarded.map(({ tool, verdict, rule_id: rule, why }) => html`
         <p class="small"><${Tag} kind=${verdict === "allowed" ? "" : "warn"}>${t(verdict)}</${Tag}>
           ${" "}${tool} ${rule && html`<code>${rule}</code>`} <span class="muted">${why}</span></p>
       `)}
-      <div class="answer">${it.answer}</div>
+      ${it.answer && html`<div class="answer"><${Markdown} text=${it.answer} /></div>`}
       ${it.notes.map((note) => html`<p class="note mono">${note}</p>`)}
       <div class="row muted small">
         ${kind !== undefined && html`<${Tag} kind=${kind}>${t(it.outcome)}</${Tag}>`}

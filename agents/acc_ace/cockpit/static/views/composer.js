@@ -4,13 +4,16 @@ import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { conversation, post } from "../lib/api.js";
 import { duration, number, tokensOf } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Act, Failure, Notice } from "../lib/ui.js";
+import { Act, Button, Failure, Notice, Tag } from "../lib/ui.js";
+import { Markdown } from "../lib/markdown.js";
 
 /** The name under which ADK asks a person whether a tool may run. */
 export const CONFIRMATION = "adk_request_confirmation";
 
-const begun = (input, key = `ui-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`) => ({
-  input, key, phase: "running", text: "", note: "", report: null, error: null,
+const newKey = () => `ui-${crypto.getRandomValues(new Uint32Array(3)).join("-")}`;
+
+const begun = (input, attachments, key = newKey()) => ({
+  input, attachments, key, phase: "running", text: "", note: "", report: null, error: null,
   stages: [], tools: [], calls: [],
 });
 
@@ -39,7 +42,7 @@ export function useTurn(base, place, reload) {
     setState(turn);
     const headers = { "Idempotency-Key": turn.key };
     try {
-      for await (const event of conversation(`${base}/turns`, { input: turn.input }, { headers })) {
+      for await (const event of conversation(`${base}/turns`, { input: turn.input, attachments: turn.attachments }, { headers })) {
         setState((old) => ({ ...old, ...CHANGES[event.type]?.(old, event) }));
       }
       const error = { status: -1, message: t("The stream ended before the turn did.") };
@@ -58,20 +61,33 @@ export function useTurn(base, place, reload) {
     setState(null);
     reload();
   };
-  const send = (input) => run(begun(input));
+  const send = (input, attachments = []) => run(begun(input, attachments));
   // Under the same key what was committed is reported, not run again.
-  const again = () => run(begun(state.input, state.key));
+  const again = () => run(begun(state.input, state.attachments, state.key));
   return { state, send, again, answer };
 }
 
+/** As many attachments as the server takes with a turn. */
+const MOST_FILES = 32;
+
 export function Composer({ running }) {
   const box = useRef();
+  const [files, setFiles] = useState([]);
+  const [fault, setFault] = useState("");
   const isBusy = running.state?.phase === "running";
   const send = () => {
     const input = box.current.value.trim();
     if (!input || isBusy) return;
-    running.send(input);
+    running.send(input, files);
     box.current.value = "";
+    setFiles([]);
+  };
+  const attach = async ({ target }) => {
+    const read = await Promise.all([...target.files].map(async (file) => ({ source: file.name, text: await file.text() })));
+    target.value = ""; // The same file can be chosen again.
+    const texts = read.filter(({ text }) => text.trim() && !text.includes("\0"));
+    setFault(read.filter((each) => !texts.includes(each)).map(({ source }) => source).join(", "));
+    setFiles([...files, ...texts].slice(0, MOST_FILES));
   };
   const pressed = (event) => {
     if (event.key !== "Enter" || event.isComposing || event.shiftKey) return;
@@ -79,25 +95,39 @@ export function Composer({ running }) {
     send();
   };
   return html`
+    ${fault && html`<${Notice} kind="bad" onClose=${() => setFault("")}>
+      ${t("Not attached: {files}. Only files with text can be attached.", { files: fault })}</${Notice}>`}
+    ${files.length > 0 && html`<ul class="chips">${files.map((file) => html`<li key=${file.source}>${file.source}
+      <${Button} kind="quiet" aria-label=${t("Remove {file}", { file: file.source })}
+        onClick=${() => setFiles(files.filter((each) => each !== file))}>×</${Button}></li>`)}</ul>`}
     <form class="composer" onSubmit=${(event) => (event.preventDefault(), send())}>
+      <label class="button quiet" title=${t("Attach text files")}><span aria-hidden="true">+</span>
+        <input class="hidden" type="file" multiple aria-label=${t("Attach text files")} onChange=${attach} /></label>
       <textarea ref=${box} rows="2" aria-label=${t("Message")} onKeyDown=${pressed}
-                placeholder=${t("Say something. Enter sends, Shift Enter breaks the line.")} />
+                placeholder=${t("Write a message. Enter sends it; Shift+Enter starts a new line.")} />
       <button class="button primary" disabled=${isBusy} aria-busy=${isBusy}>${t("Send")}</button>
     </form>
   `;
 }
 
+/** What was said to the agent, as it was typed. */
+export const Said = ({ text, authority, attachments }) => html`
+  <div class="said"><span class="who">${authority === "user" ? t("You") : t(authority)}</span>${text}
+    ${attachments.length > 0 && html`<div>${attachments.map((source) => html`<${Tag}>${source || t("attachment")}</${Tag}> `)}</div>`}
+  </div>
+`;
+
 export function RunningTurn({ state, again, answer }) {
   return html`
     <article class="turn running">
       <span class="no">…</span>
-      <div class="said">${state.input}</div>
+      <${Said} text=${state.input} authority="user" attachments=${state.attachments.map(({ source }) => source)} />
       <${Stages} stages=${state.stages} />
       ${state.tools.map((tool) => html`
         <div class="tool mono small">${tool.name}(${JSON.stringify(tool.args)})
           ${" "}${tool.isDone ? (tool.is_error ? "✗" : "✓") : "…"}</div>
       `)}
-      ${state.text && html`<div class="answer">${state.text}</div>`}
+      ${state.text && html`<div class="answer"><${Markdown} text=${state.text} /></div>`}
       ${state.note && html`<p class="muted small">${state.note}</p>`}
       <${Failure} error=${state.error} reload=${again} />
     </article>
@@ -138,8 +168,8 @@ export const Calls = ({ calls, answer }) => calls.map((call) => html`
           <${Act} kind="primary" action=${() => answer(call, true)}>${t("Approve")}</${Act}>
           <${Act} action=${() => answer(call, false)}>${t("Refuse")}</${Act}>
         </div>`
-      : html`<p class="muted">${answer ? t("This call wants another answer than yes or no.")
-          : t("The process of its agent takes the answer.")}</p>`}
+      : html`<p class="muted">${answer ? t("This call needs more than a yes or no; answer it in your client.")
+          : t("Answer this where the agent runs.")}</p>`}
   </${Notice}>
 `);
 

@@ -24,7 +24,7 @@ export function Cost({ base, turn, last, isNew }) {
       <span class="grow"></span><${Raw} path=${`${base}/cost`} />
     </div>
     <p class="muted small">
-      ${t("List prices as of {date}; – is a price that is not known.", { date: data.prices_as_of })}
+      ${t("List prices of {date}. A dash means that the price is unknown.", { date: data.prices_as_of })}
     </p>
     ${data.crossing && html`<${Crossing} ...${data.crossing} />`}
     <${Curves} turns=${turns} />
@@ -42,9 +42,9 @@ const running = (values) => {
 
 /** The turn from which on the session as a whole took less than replaying it would have. */
 const Crossing = ({ money: usdTurn, tokens }) => html`<${Notice}>
-  ${tokens ? t("Fewer tokens than replaying the transcript from turn {turn} on.", { turn: tokens })
-    : t("Not yet fewer tokens than replaying the transcript.")}
-  ${usdTurn && ` ${t("Cheaper from turn {turn} on.", { turn: usdTurn })}`}
+  ${tokens ? t("From turn {turn} on, this takes fewer tokens than replaying the transcript.", { turn: tokens })
+    : t("So far, replaying the transcript would have taken fewer tokens.")}
+  ${usdTurn && ` ${t("It is cheaper from turn {turn} on.", { turn: usdTurn })}`}
 </${Notice}>`;
 
 const against = (own, replay, format) => [

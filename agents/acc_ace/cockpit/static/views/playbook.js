@@ -79,7 +79,7 @@ function Bullets({ book, ask, words, reload }) {
   const found = book.bullets.filter(({ id, section, content }) => fits(words, id, section, content));
   const sections = Map.groupBy(found, ({ section }) => section);
   if (!book.bullets.length) return html`<${Empty}>${t("No lessons yet.")}</${Empty}>`;
-  if (!sections.size) return html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`;
+  if (!sections.size) return html`<${Empty}>${t("Nothing matches the search.")}</${Empty}>`;
   return [...sections].map(([name, bullets]) => html`
     <section key=${name}>
       <h2>${name} <span class="count">${bullets.length}</span></h2>

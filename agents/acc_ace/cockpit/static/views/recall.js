@@ -3,11 +3,12 @@
 import { html, useState } from "../lib/preact.js";
 import { call } from "../lib/api.js";
 import { useData } from "../lib/data.js";
-import { decimal } from "../lib/format.js";
+import { decimal, when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { Act, Button, Empty, Loaded, Raw, Tag, TextEditor } from "../lib/ui.js";
+import { Act, Button, Empty, Loaded, Notice, Raw, Tag, TextEditor } from "../lib/ui.js";
+import { Where } from "./find.js";
 
-export function Recall({ base, turn }) {
+export function Recall({ base, turn, place }) {
   const path = turn ? `${base}/turns/${turn}/recall` : null, recall = useData(path);
   if (!turn) return html`<${Empty}>${t("No turn yet.")}</${Empty}>`;
   return html`
@@ -16,14 +17,14 @@ export function Recall({ base, turn }) {
     <${Loaded} of=${recall}>${({ items }) => html`
       ${!items.length && html`<${Empty}>${t("Nothing was recalled.")}</${Empty}>`}
       <ul class="cards">
-        ${items.map((item) => html`<${Candidate} key=${item.artifact_id} ...${item}
+        ${items.map((item) => html`<${Candidate} key=${item.artifact_id} ...${item} place=${place}
           most=${Math.max(...items.map(({ score }) => score)) || 1} />`)}
       </ul>
     `}</${Loaded}>
   `;
 }
 
-function Candidate({ artifact_id: id, score, most, ok, reason, detail, in_state: isUsed, ...it }) {
+function Candidate({ artifact_id: id, score, most, ok, reason, detail, in_state: isUsed, place, ...it }) {
   const [isOpen, setOpen] = useState(false);
   return html`
     <li class="card">
@@ -44,24 +45,43 @@ function Candidate({ artifact_id: id, score, most, ok, reason, detail, in_state:
         <span class="muted">${it.source !== it.kind && it.source}</span></div>
       ${(detail || it.why.length > 0) && html`
         <p class="muted small">${[detail, it.why.join(", ")].filter(Boolean).join(" · ")}</p>`}
-      ${isOpen && html`<${Artifact} id=${id} />`}
+      ${isOpen && html`<${Artifact} id=${id} place=${place} />`}
     </li>
   `;
 }
 
-function Artifact({ id }) {
-  const path = `v1/memory/artifacts/${encodeURIComponent(id)}`, artifact = useData(path), query = { dry_run: true };
+function Artifact({ id, place }) {
+  const path = `v1/memory/artifacts/${encodeURIComponent(id)}`, artifact = useData(path);
   const [isEdited, setEdited] = useState(false);
-  const shown = () => (setEdited(false), artifact.reload());
+  const [preview, setPreview] = useState(null);
+  const shown = () => (setEdited(false), setPreview(null), artifact.reload());
   const save = (content) => call("PUT", path, { body: { content } }).then(shown);
-  const forget = ({ removed, also }) => confirm([t("Forget this and what rests on it? This cannot be undone."),
-    ...removed, also.length ? `\n${t("These say it too, in your own words, and stay:")}` : "", ...also].join("\n"))
-    && call("DELETE", path).then(shown);
-  return html`<${Loaded} of=${artifact}>${({ content }) => isEdited
-    ? html`<${TextEditor} text=${content} label=${t("Text")} save=${save} onClose=${() => setEdited(false)} />`
-    : html`<pre>${content}</pre>
-        <div class="row">
+  const look = () => call("DELETE", path, { query: { dry_run: true } }).then(setPreview);
+  return html`<${Loaded} of=${artifact}>${({ content, authority, created_at: at }) => html`
+    <div class="row small"><span class="muted">${t("Said by")}</span><${Tag}>${t(authority)}</${Tag}>
+      <time class="muted">${when(at)}</time><${Where} id=${id} place=${place} /></div>
+    ${isEdited
+      ? html`<${TextEditor} text=${content} label=${t("Text")} save=${save} onClose=${() => setEdited(false)} />`
+      : html`<pre tabindex="0">${content}</pre>`}
+    ${preview
+      ? html`<${Preview} ...${preview} place=${place} forget=${() => call("DELETE", path).then(shown)}
+               onClose=${() => setPreview(null)} />`
+      : !isEdited && html`<div class="row">
           <${Button} onClick=${() => setEdited(true)}>${t("Correct")}</${Button}>
-          <${Act} kind="danger" action=${() => call("DELETE", path, { query }).then(forget)}>${t("Forget")}</${Act}>
-        </div>`}</${Loaded}>`;
+          <${Act} kind="danger" action=${look}>${t("Forget …")}</${Act}>
+        </div>`}
+  `}</${Loaded}>`;
 }
+
+/** Where it is used, and so what goes with it. */
+const Preview = ({ removed, shortened, sessions, also, place, forget, onClose }) => html`
+  <${Notice} kind="ask">
+    ${[["Forgotten with it", removed], ["Shortened, since your own words stay", shortened],
+      ["Stays, since you said it there in your own words", also]].map(([title, ids]) => ids.length > 0 && html`
+      <div><b>${t(title)}</b><ul class="items">${ids.map((id) => html`<li><${Where} id=${id} place=${place} /></li>`)}</ul></div>`)}
+    ${sessions.length > 0 && html`<div><b>${t("Sessions whose state loses it")}</b> ${sessions.join(", ")}</div>`}
+    <p>${t("This cannot be undone.")}</p>
+    <div class="row"><${Act} kind="primary" action=${forget}>${t("Forget")}</${Act}>
+      <${Button} onClick=${onClose}>${t("Cancel")}</${Button}></div>
+  </${Notice}>
+`;

@@ -24,7 +24,7 @@ export function Saw({ base, turn }) {
       </div>
       ${calls.length
         ? html`<${Call} key=${`${turn}/${at}`} ...${calls[at]} />`
-        : html`<${Empty}>${t("No model was asked in this turn.")}</${Empty}>`}
+        : html`<${Empty}>${t("No model was called in this turn.")}</${Empty}>`}
     `;
   }}</${Loaded}>`;
 }
@@ -65,7 +65,7 @@ function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds
           </summary>
           <pre tabindex="0">${part.text || "–"}</pre>
           ${part.cut > 0 && html`<p class="muted small">
-            ${t("{cut} more characters are not kept.", { cut: number(part.cut) })}</p>`}
+            ${t("{cut} further characters are not stored.", { cut: number(part.cut) })}</p>`}
         </details>
       `)}
     </div>

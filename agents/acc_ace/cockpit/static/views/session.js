@@ -4,19 +4,25 @@ import { html, useEffect, useRef, useState } from "../lib/preact.js";
 import { call, post } from "../lib/api.js";
 import { pageAround, useData, usePages, useStream } from "../lib/data.js";
 import { t } from "../lib/i18n.js";
+import { share } from "../lib/share.js";
 import { go, href, replace, useKeys } from "../lib/router.js";
 import { Act, Failure, Raw, Tabs, Tag } from "../lib/ui.js";
 import { Chat } from "./chat.js";
+import { Find } from "./find.js";
+import { Fullness } from "./fullness.js";
 import { Cost } from "./cost.js";
 import { Recall } from "./recall.js";
 import { Rules } from "./rules.js";
 import { Saw } from "./saw.js";
 import { State } from "./state.js";
 
-const PANELS = { saw: Saw, state: State, rules: Rules, recall: Recall, cost: Cost };
+const PANELS = { saw: Saw, state: State, rules: Rules, recall: Recall, cost: Cost, find: Find };
 const TITLES = {
   chat: "Chat", saw: "What the model saw", state: "State", rules: "Rules", recall: "Recall", cost: "Cost",
+  find: "Search",
 };
+/** Where the stylesheet shows one of chat and memory at a time. */
+const NARROW = "(max-width: 960px)";
 const SOON_MS = 150;
 const LOOK_MS = 30_000;
 const PAGE = 50;
@@ -24,7 +30,7 @@ const PAGE = 50;
 /** The selected turn and tab of a route: `session/<app>/<user>/<session>/turn/<n>/<tab>`. */
 function placeOf({ name, parts }) {
   const [app, user, session, , turn, tab] = parts;
-  return { name, app, user, session, turn: Number(turn) || 0, tab: TITLES[tab] ? tab : "state" };
+  return { name, app, user, session, turn: Number(turn) || 0, tab: TITLES[tab] ? tab : matchMedia(NARROW).matches ? "chat" : "state" };
 }
 
 const placed = ({ name, app, user, session, turn, tab }) => [name, app, user, session, "turn", String(turn), tab];
@@ -32,14 +38,16 @@ const placed = ({ name, app, user, session, turn, tab }) => [name, app, user, se
 export default function Session({ route }) {
   const place = placeOf(route);
   const base = `v1/sessions/${encodeURIComponent(place.session)}`;
-  const head = useData(`${base}/ccs`);
+  const overview = useData(`ui/sessions/${encodeURIComponent(place.session)}`);
+  const head = { ...overview, data: overview.data?.state ?? undefined };
   const [before, setBefore] = useState(null);
   const ask = { limit: PAGE, before };
-  const turns = usePages(`${base}/turns`, ask, { next: "next_cursor", key: "cursor" });
+  const turns = usePages(head.data ? `${base}/turns` : null, ask, { next: "next_cursor", key: "cursor" });
   const rules = useData(`${base}/rules`);
   const reload = () => [head, turns, rules].forEach((each) => each.reload());
   const stream = useReloads(head.data ? place.session : null, reload);
-  useDeparture(place, head);
+  const isAbsent = head.error?.status === 404 || overview.data?.state === null;
+  useDeparture(place, head, isAbsent);
   const last = Math.max(head.data?.turn ?? 0, turns.items[0]?.turn ?? 0);
   const turn = place.turn || last;
   useTurnKeys(place, turn, last);
@@ -49,7 +57,7 @@ export default function Session({ route }) {
 
   const undo = () => post(`${base}/undo`, undefined, { query: { turn: head.data.turn } }).then(reload);
   const Panel = PANELS[place.tab] ?? State;
-  const isNew = head.error?.status === 404 && !place.turn;
+  const isNew = isAbsent && !place.turn;
   const shared = { base, turn, last, head, turns, rules, reload, isNew, place, route };
   return html`
     <div class="session" data-tab=${place.tab}>
@@ -63,10 +71,13 @@ export default function Session({ route }) {
         <${Connection} state=${stream} />
         <span class="grow"></span>
         <${Raw} path=${`${base}/ccs`} />
+        <${Act} kind="quiet" disabled=${!head.data} action=${() => share(base, place, rules.data?.constraints ?? [])}>
+          ${t("Save as HTML")}</${Act}>
         <${Act} kind="quiet" disabled=${!head.data?.turn} action=${undo}>${t("Undo the last turn")}</${Act}>
         <${Delete} base=${base} place=${place} disabled=${isNew} />
       </div>
       ${!isNew && html`<${Failure} error=${head.error} reload=${reload} />`}
+      <${Fullness} ...${overview.data} />
       <div class="split">
         <${Chat} ...${shared} isNewest=${before === null} onPick=${(n) => go(placed({ ...place, turn: n }))} />
         <section class="memory" aria-label=${t("Memory")}>
@@ -97,7 +108,7 @@ function useReloads(session, reload) {
 }
 
 /** Back to the list when a session that was there is there no longer. */
-function useDeparture(place, head) {
+function useDeparture(place, head, isAbsent) {
   const wasThere = useRef("");
   useEffect(() => { // The stream says so only of the newest session.
     const timer = setInterval(() => document.hidden || head.reload(), LOOK_MS);
@@ -105,9 +116,9 @@ function useDeparture(place, head) {
   }, []);
   useEffect(() => {
     if (head.data) wasThere.current = place.session;
-    if (head.error?.status !== 404 || wasThere.current !== place.session) return;
+    if (!isAbsent || wasThere.current !== place.session) return;
     replace(["sessions"], { app: place.app, user: place.user, gone: place.session });
-  }, [head.data, head.error]);
+  }, [head.data, isAbsent]);
 }
 
 /** j and k go along the turns, digits along the tabs. */

@@ -4,18 +4,23 @@ import { html, useMemo, useState } from "../lib/preact.js";
 import { usePages, useStream } from "../lib/data.js";
 import { when } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
-import { go, href } from "../lib/router.js";
+import { href } from "../lib/router.js";
 import { Button, Empty, Loaded, More, Notice, Raw, Search } from "../lib/ui.js";
+import Start, { talk } from "./start.js";
 
 const PATH = "v1/sessions";
 const PAGE = { limit: 100 };
 
-export default function Sessions({ route, app, user }) {
+export default function Sessions({ route, app, user, me }) {
   const list = usePages(PATH, PAGE);
   const { items, more, reload } = list;
   useStream("sse/timeline", {}, reload);
   const [words, setWords] = useState("");
   const found = useMemo(() => items.filter((item) => holds(item, words)), [items, words]);
+  if (list.data && !items.length && !route.query.gone) {
+    return html`<${Start} ...${{ app, user, me }} note=${
+      `${t("No sessions of {user} in {app} yet.", { app, user })} ${t("You can choose another app or user above. Conversations of adk run are those of test_user.")}`} />`;
+  }
   return html`
     <div class="page">
       <div class="head">
@@ -23,7 +28,7 @@ export default function Sessions({ route, app, user }) {
         <${Search} value=${words} onInput=${setWords} label=${t("Search sessions")} />
         <span class="grow"></span>
         <${Raw} path=${PATH} />
-        <${Button} kind="primary" onClick=${() => go(["session", app, user, newName()])}>
+        <${Button} kind="primary" onClick=${() => talk(app, user)}>
           ${t("New session")}
         </${Button}>
       </div>
@@ -31,10 +36,7 @@ export default function Sessions({ route, app, user }) {
       html`<${Notice}>${t("The session {session} is gone: it was deleted.", {
         session: route.query.gone,
       })}</${Notice}>`}
-      <${Loaded} of=${list}>${() => items.length === 0
-        ? html`<${Empty}>${t("No sessions of {user} in {app} yet.", { app, user })}${" "}
-            ${t("Another app or user is chosen above; adk run speaks as test_user.")}</${Empty}>`
-        : html`
+      <${Loaded} of=${list}>${() => html`
         <table class="list">
           <thead><tr>
             <th>${t("Session")}</th><th>${t("What it is about")}</th>
@@ -51,7 +53,7 @@ export default function Sessions({ route, app, user }) {
             `)}
           </tbody>
         </table>
-        ${!found.length && html`<${Empty}>${t("Nothing fits the search.")}</${Empty}>`}
+        ${!found.length && html`<${Empty}>${t("Nothing matches the search.")}</${Empty}>`}
       `}</${Loaded}>
       <${More} more=${more} />
     </div>
@@ -60,5 +62,3 @@ export default function Sessions({ route, app, user }) {
 
 const holds = ({ session, gist }, words) =>
   `${session}\n${gist}`.toLowerCase().includes(words.toLowerCase().trim());
-
-const newName = () => `s-${crypto.getRandomValues(new Uint32Array(2)).join("-")}`;
