@@ -221,6 +221,19 @@ def named(client: str, name: str) -> str:
     return name.replace("pre_tool", "before_tool").replace("prompt", "before_agent")
 
 
+def rules_part(context: str) -> str:
+    """What stands under a heading of rules; all of it where there are no headings.
+
+    A state may well quote what somebody asked last; only as a rule it must not come back.
+    """
+    blocks = re.split(r"(?m)^(?=#|<\w|[^\n:]{1,80}:[ \t]*$)", context)
+    headed = [each for each in blocks if re.match(r"#|<\w|[^\n:]{1,80}:[ \t]*(\n|$)", each)]
+    if not headed:
+        return context
+    named_so = re.compile(r"rule|constraint|ルール|制約", re.IGNORECASE)
+    return "\n".join(each for each in headed if named_so.search(each.partition("\n")[0]))
+
+
 def is_ours(entry: dict[str, Any]) -> bool:
     """Whether an entry runs our command."""
     return bool(re.search(r"acc[-_]ace", str(entry.get("command", ""))))

@@ -2,16 +2,20 @@
 
 import json
 import re
+import socket
 import subprocess
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
 
-from tests.e2e.processes import BIN, environment
+from tests.e2e.processes import BIN, START_S, environment
+from tests.fakes.ports import free_port
 
 TOOLS: Final = ("remember", "recall", "rules", "state", "playbook")
 WORDS: Final = ("action", "do", "op", "operation", "mode", "verb", "kind", "command")
@@ -51,28 +55,81 @@ async def desk(folder: Path, *, elicit: Any = None, **settings: str) -> AsyncIte
             yield session
 
 
-async def tools(session: Any) -> dict[str, Any]:
-    """The tools by name."""
-    return {tool.name: tool for tool in (await session.list_tools()).tools}
+@contextmanager
+def served(folder: Path, **settings: str) -> Iterator[str]:
+    """`acc-ace mcp` over HTTP on a port of its own; its address."""
+    port = free_port()
+    flags = arguments("http")
+    line = [str(BIN / "acc-ace"), "mcp", *flags, *(() if "--port" in flags else ("--port",))]
+    with (folder / "http.log").open("w", encoding="utf-8") as log:
+        process = subprocess.Popen(  # noqa: S603 - our own command
+            [*line, str(port)],
+            cwd=folder,
+            env=environment(folder / "data", **settings),
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        deadline = time.monotonic() + START_S
+        while not _listens(port):
+            assert process.poll() is None, (folder / "http.log").read_text("utf-8")
+            assert time.monotonic() < deadline, "nobody listens"
+            time.sleep(0.2)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait(timeout=START_S)
 
 
-def words(result: Any) -> str:
-    """All that a tool answered, as text."""
-    parts = [part.text for part in result.content if part.type == "text"]
-    return "\n".join([*parts, json.dumps(result.structuredContent or {}, ensure_ascii=False)])
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-async def ask(session: Any, tool: str, text: str = "", *, action: str = "") -> Any:
+@dataclass(frozen=True)
+class Answer:
+    """What a tool answered, whatever the release of the SDK calls its fields."""
+
+    text: str
+    is_error: bool
+
+
+async def tools(session: Any) -> dict[str, dict[str, Any]]:
+    """The tools by name, as they go over the wire."""
+    return {each["name"]: each for each in on_wire(await session.list_tools())["tools"]}
+
+
+async def call(session: Any, tool: str, values: dict[str, Any]) -> Answer:
+    """Call a tool with these very arguments; an error of the protocol is an answer, too."""
+    mcp = pytest.importorskip("mcp")
+    # The SDK's error had another name before its version 2.
+    refused: type[Exception] = getattr(mcp, "MCPError", None) or mcp.McpError
+    try:
+        result = on_wire(await session.call_tool(tool, values))
+    except refused as error:
+        return Answer(str(error), is_error=True)
+    parts = [part.get("text", "") for part in result["content"]]
+    structured = json.dumps(result.get("structuredContent") or {}, ensure_ascii=False)
+    return Answer("\n".join([*parts, structured]), is_error=bool(result.get("isError")))
+
+
+async def ask(session: Any, tool: str, text: str = "", *, action: str = "") -> Answer:
     """Call a tool with a text, wherever its schema has the place for it."""
     listed = await tools(session)
     if action and f"{action}_rule" in listed:
         tool, action = f"{action}_rule", ""
-    return await session.call_tool(tool, filled(listed[tool].inputSchema, text, action))
+    return await call(session, tool, filled(listed[tool]["inputSchema"], text, action))
 
 
 async def rules(session: Any) -> str:
     """The rules as the tool lists them."""
-    return words(await ask(session, "rules", action="list"))
+    return (await ask(session, "rules", action="list")).text
+
+
+def on_wire(result: Any) -> dict[str, Any]:
+    """A result as JSON has it."""
+    parsed: dict[str, Any] = result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return parsed
 
 
 def filled(schema: dict[str, Any], text: str, action: str = "") -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from google.adk.skills import load_skill_from_dir
 
 from tests.e2e.hook_clients import CLIENTS, INPUTS, SETTINGS, Project, named, project, recorded
-from tests.e2e.mcp_desk import TOOLS, ask, desk, rules, tools, words
+from tests.e2e.mcp_desk import TOOLS, ask, call, desk, on_wire, rules, tools
 from tests.e2e.processes import Server, our_server
 from tests.e2e.promises import command
 from tests.e2e.skill_folders import export_skill, import_of, lessons, skills_in, taught
@@ -252,22 +252,21 @@ async def test_every_tool_is_there_with_annotations(tmp_path: Path) -> None:
         listed = await tools(session)
         assert set(TOOLS) <= set(listed)
         for tool in listed.values():
-            assert tool.description, tool.name
-            assert tool.annotations, tool.name
-            assert tool.annotations.readOnlyHint is not None, tool.name
-        assert listed["recall"].annotations.readOnlyHint is True
-        assert listed["state"].annotations.readOnlyHint is True
-        assert listed["remember"].annotations.readOnlyHint is False
+            assert tool["description"], tool
+            assert "readOnlyHint" in tool["annotations"], tool
+        assert listed["recall"]["annotations"]["readOnlyHint"] is True
+        assert listed["state"]["annotations"]["readOnlyHint"] is True
+        assert listed["remember"]["annotations"]["readOnlyHint"] is False
 
 
 @over_mcp
 async def test_what_one_process_remembers_the_next_recalls(tmp_path: Path) -> None:
     async with desk(tmp_path) as session:
         done = await ask(session, "remember", "The staging cluster is named quokka.")
-        assert not done.isError, words(done)
-        assert "quokka" in words(await ask(session, "recall", "name of the staging cluster"))
+        assert not done.is_error, done.text
+        assert "quokka" in (await ask(session, "recall", "name of the staging cluster")).text
     async with desk(tmp_path) as session:
-        assert "quokka" in words(await ask(session, "recall", "staging cluster"))
+        assert "quokka" in (await ask(session, "recall", "staging cluster")).text
 
 
 @over_mcp
@@ -275,7 +274,7 @@ async def test_a_proposed_rule_is_listed(tmp_path: Path) -> None:
     async with desk(tmp_path) as session:
         assert RULE not in await rules(session)
         done = await ask(session, "rules", RULE, action="propose")
-        assert not done.isError, words(done)
+        assert not done.is_error, done.text
         assert RULE in await rules(session)
 
 
@@ -283,26 +282,27 @@ async def test_a_proposed_rule_is_listed(tmp_path: Path) -> None:
 async def test_state_and_playbook_answer_as_tools_and_as_resources(tmp_path: Path) -> None:
     async with desk(tmp_path) as session:
         for name in ("state", "playbook"):
-            assert not (await ask(session, name)).isError, name
-        plain = [each.uri for each in (await session.list_resources()).resources]
-        shaped = (await session.list_resource_templates()).resourceTemplates
-        addresses = [*map(str, plain), *(each.uriTemplate for each in shaped)]
+            assert not (await ask(session, name)).is_error, name
+        listed = on_wire(await session.list_resources())["resources"]
+        shaped = on_wire(await session.list_resource_templates())["resourceTemplates"]
+        plain = [each["uri"] for each in listed]
+        addresses = [*plain, *(each["uriTemplate"] for each in shaped)]
         for name in ("state", "playbook"):
             assert [each for each in addresses if name in each], addresses
         for uri in plain:
-            assert (await session.read_resource(uri)).contents, uri
+            assert on_wire(await session.read_resource(uri))["contents"], uri
 
 
 @over_mcp
 @pytest.mark.parametrize("tool", TOOLS)
 async def test_wrong_types_are_an_error_and_the_next_call_works(tool: str, tmp_path: Path) -> None:
     async with desk(tmp_path) as session:
-        places = (await tools(session))[tool].inputSchema.get("properties", {})
-        wrong = {name: {"a": [1, None]} for name in places} or {"text": 7}
-        with_error = await session.call_tool(tool, wrong)
-        assert with_error.isError or not places, words(with_error)
-        assert "Traceback" not in words(with_error)
-        assert not (await ask(session, "state")).isError
+        places = (await tools(session))[tool]["inputSchema"].get("properties", {})
+        wrong = {name: {"a": [1, None]} for name in places}
+        answer = await call(session, tool, wrong)
+        assert answer.is_error or not places, answer.text
+        assert "Traceback" not in answer.text
+        assert not (await ask(session, "state")).is_error
 
 
 # --- Part 3: playbooks as skills ---
@@ -455,7 +455,7 @@ def test_the_models_of_today_have_prices() -> None:
 def test_the_cockpit_comes_in_250_kilobytes(server: Server) -> None:
     sizes: dict[str, int] = {}
     with httpx.Client(base_url=server.url, follow_redirects=True, timeout=30) as http:
-        waiting = ["/"]
+        waiting = ["/ui/"]
         while waiting:
             address = waiting.pop()
             if address in sizes:

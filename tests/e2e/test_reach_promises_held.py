@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,17 @@ import pytest
 from google.adk.skills import list_skills_in_dir
 
 from tests.e2e.browser import Browser, find_chromium
-from tests.e2e.hook_clients import CLIENTS, SETTINGS, Project, named, project, recorded
-from tests.e2e.mcp_desk import arguments, ask, desk, rules, tools, words
-from tests.e2e.processes import BIN, ROOT, environment, our_server, serving
+from tests.e2e.hook_clients import (
+    CLIENTS,
+    SETTINGS,
+    Project,
+    named,
+    project,
+    recorded,
+    rules_part,
+)
+from tests.e2e.mcp_desk import arguments, ask, call, desk, rules, served, tools
+from tests.e2e.processes import BIN, ROOT, environment, our_server
 from tests.e2e.promises import command
 from tests.e2e.skill_folders import export_skill, import_of, lessons, skills_in, taught
 from tests.e2e.written_pages import (
@@ -30,7 +39,6 @@ from tests.e2e.written_pages import (
     prose,
 )
 from tests.fakes.extensions import needs
-from tests.fakes.ports import free_port
 
 pytestmark = needs("embedded")
 every_client = pytest.mark.parametrize("client", CLIENTS)
@@ -62,13 +70,13 @@ def test_each_rule_of_a_pasted_list_comes_back(agent: Project) -> None:
     agent.tell(named(agent.client, "prompt_pasted_rules_list"))
     back = agent.compacted()
     assert not [each for each in LIST if each not in back], back
-    assert "summarise the repo" not in back.lower()
+    assert "summarise the repo" not in rules_part(back).lower()
 
 
 @every_client
 def test_the_order_of_a_quoted_colleague_is_nobodys_rule(agent: Project) -> None:
     agent.tell(named(agent.client, "prompt_quotes_a_colleague"))
-    assert "force-push" not in agent.compacted()
+    assert "force-push" not in rules_part(agent.compacted())
 
 
 @pytest.mark.parametrize(
@@ -89,7 +97,7 @@ def test_the_order_of_a_quoted_colleague_is_nobodys_rule(agent: Project) -> None
 def test_what_only_looks_like_a_rule_is_none(agent: Project, name: str, order: str) -> None:
     heard = agent.tell(name)
     assert heard.is_calm(), heard
-    assert order not in agent.compacted()
+    assert order not in rules_part(agent.compacted())
 
 
 @claude
@@ -214,9 +222,7 @@ def test_a_patch_is_read_for_the_files_that_it_touches(agent: Project) -> None:
     heard = agent.tell("pre_tool_apply_patch")
     assert heard.decision == "deny"
     assert "migrations/" in heard.reason
-    patch = (
-        "*** Begin Patch\n*** Update File: app.py\n@@\n-    return 1\n+    return 2\n*** End Patch"
-    )
+    patch = "*** Begin Patch\n*** Update File: app.py\n@@\n-    a\n+    b\n*** End Patch"
     assert agent.tell("pre_tool_apply_patch", tool_input={"command": patch}).is_calm()
 
 
@@ -258,7 +264,9 @@ def test_each_answer_is_in_the_clients_own_form(agent: Project) -> None:
 
 
 @every_client
-def test_removal_gives_back_the_very_bytes(client: str, tmp_path: Path) -> None:
+def test_removal_leaves_the_settings_as_they_were_and_no_new_file(
+    client: str, tmp_path: Path
+) -> None:
     own = project(client, tmp_path)
     path = own.folder / SETTINGS[client][0]
     path.parent.mkdir()
@@ -298,7 +306,8 @@ def test_a_folder_with_a_space_and_a_quote_is_no_trouble(client: str, tmp_path: 
 def test_a_memory_that_cannot_be_opened_lets_the_client_go_on(client: str, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("not a folder")
-    agent = project(client, tmp_path, ACC_ACE_DATA_DIR=str(blocked)).install()
+    installed = project(client, tmp_path).install()
+    agent = replace(installed, settings={"ACC_ACE_DATA_DIR": str(blocked)})
     heard = agent.prompt(RULE)
     assert heard.is_calm(), heard
     assert agent.tell("session_start_startup").is_calm()
@@ -339,9 +348,9 @@ async def test_loosening_without_a_yes_changes_nothing(action: Any, tmp_path: Pa
 async def test_a_client_that_cannot_ask_is_given_the_command_to_type(tmp_path: Path) -> None:
     async with desk(tmp_path) as session:
         await ask(session, "rules", RULE, action="propose")
-        answer = words(await ask(session, "rules", RELEASE, action="propose"))
+        answer = await ask(session, "rules", RELEASE, action="propose")
         assert RULE in await rules(session)
-        assert "acc-ace" in answer, answer
+        assert "acc-ace" in answer.text, answer
 
 
 @over_mcp
@@ -358,37 +367,33 @@ async def test_what_is_remembered_makes_no_rule_and_loosens_none(tmp_path: Path)
 async def test_japanese_and_a_long_text_come_back(tmp_path: Path) -> None:
     async with desk(tmp_path) as session:
         await ask(session, "remember", "検証環境の名前はクオッカです。")
-        assert "クオッカ" in words(await ask(session, "recall", "検証環境の名前"))
+        assert "クオッカ" in (await ask(session, "recall", "検証環境の名前")).text
         long = await ask(session, "remember", "word " * 400_000)
-        assert "Traceback" not in words(long)
-        assert "クオッカ" in words(await ask(session, "recall", "検証環境の名前"))
+        assert "Traceback" not in long.text
+        assert "クオッカ" in (await ask(session, "recall", "検証環境の名前")).text
 
 
 @over_mcp
 async def test_two_hundred_calls_at_once_are_all_answered(tmp_path: Path) -> None:
     async with desk(tmp_path) as session:
-        schema = (await tools(session))["recall"].inputSchema
+        schema = (await tools(session))["recall"]["inputSchema"]
         name = next(iter(schema.get("required") or schema["properties"]))
-        calls = [session.call_tool("recall", {name: f"topic {n}"}) for n in range(200)]
-        done = await asyncio.gather(*calls, return_exceptions=True)
-        assert not [each for each in done if "Traceback" in str(each)]
-        assert not (await ask(session, "state")).isError
+        calls = [call(session, "recall", {name: f"topic {n}"}) for n in range(200)]
+        done = await asyncio.gather(*calls)
+        assert not [each for each in done if "Traceback" in each.text]
+        assert not (await ask(session, "state")).is_error
 
 
 @over_mcp
 async def test_an_unknown_tool_is_an_error_that_names_it(tmp_path: Path) -> None:
     async with desk(tmp_path) as session:
-        try:
-            answer = words(await session.call_tool("shell", {"command": "ls"}))
-        except Exception as error:  # noqa: BLE001 - the SDK's own class differs by version
-            answer = str(error)
-        assert "shell" in answer
+        answer = await call(session, "shell", {"command": "ls"})
+        assert answer.is_error
+        assert "shell" in answer.text
 
 
 @over_mcp
-def test_a_client_that_leaves_in_mid_call_ends_the_server_and_loses_nothing(
-    tmp_path: Path,
-) -> None:
+async def test_a_client_that_leaves_in_mid_call_ends_its_server(tmp_path: Path) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": _NOBODY}
     lines = [
         {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
@@ -397,8 +402,10 @@ def test_a_client_that_leaves_in_mid_call_ends_the_server_and_loses_nothing(
         {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": "state"}},
     ]
     text = "not json\n" + "".join(json.dumps(each) + "\n" for each in lines)
-    ended = subprocess.run(  # noqa: S603 - our own command
-        [str(BIN / "acc-ace"), "mcp", *arguments()],
+    line = [str(BIN / "acc-ace"), "mcp", *arguments()]
+    ended = await asyncio.to_thread(
+        subprocess.run,
+        line,
         cwd=tmp_path,
         env=environment(tmp_path / "data"),
         input=text,
@@ -407,23 +414,20 @@ def test_a_client_that_leaves_in_mid_call_ends_the_server_and_loses_nothing(
         timeout=60,
         check=False,
     )
-    for line in ended.stdout.splitlines():
-        assert json.loads(line)["jsonrpc"] == "2.0"
-    assert "remember" in ended.stdout
+    assert "serverInfo" in ended.stdout
+    for each in ended.stdout.splitlines():
+        assert json.loads(each)["jsonrpc"] == "2.0"
+    async with desk(tmp_path) as session:
+        assert not (await ask(session, "state")).is_error
 
 
 @over_mcp
 def test_over_http_nobody_comes_in_without_a_token(tmp_path: Path) -> None:
-    port = free_port()
-    flags = [*arguments("http"), *(["--port"] if "--port" not in arguments("http") else [])]
-    env = environment(tmp_path / "data", ACC_ACE_AUTH_TOKENS=f"bob:{TOKEN}")
-    line = [str(BIN / "acc-ace"), "mcp", *flags, str(port)]
-    log = tmp_path / "http.log"
-    with _listening(line, port, env, log) as server:
+    with served(tmp_path, ACC_ACE_AUTH_TOKENS=f"bob:{TOKEN}") as url:
         hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": _NOBODY}
         first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
         accept = {"accept": "application/json, text/event-stream"}
-        with httpx.Client(base_url=server.url, timeout=30, follow_redirects=True) as http:
+        with httpx.Client(base_url=url, timeout=30, follow_redirects=True) as http:
             assert http.post("/mcp", json=first, headers=accept).status_code == 401
             wrong = {**accept, "authorization": "Bearer nobody-7e6d5c4b3a29180716f5"}
             assert http.post("/mcp", json=first, headers=wrong).status_code == 401
@@ -443,9 +447,8 @@ def test_each_section_is_a_skill_of_its_own_with_a_valid_name(tmp_path: Path) ->
     assert len(folders) == 2
     assert len(list_skills_in_dir(out)) == 2
     assert all(re.fullmatch(r"[a-z0-9-]{1,64}", each.name) for each in folders)
-    assert "再起動の前にログを読む。" in "".join(
-        (each / "SKILL.md").read_text() for each in folders
-    )
+    texts = [(each / "SKILL.md").read_text("utf-8") for each in folders]
+    assert "再起動の前にログを読む。" in "".join(texts)
 
 
 def test_an_export_writes_over_no_skill_of_somebody_else(tmp_path: Path) -> None:
@@ -633,7 +636,3 @@ def _said(agent: Project) -> dict[str, Any]:
 
 def _after_tool(agent: Project) -> str:
     return "after_tool_shell" if agent.client == "gemini-cli" else "post_tool_bash"
-
-
-def _listening(line: list[str], port: int, env: dict[str, str], log: Path) -> Any:
-    return serving(line, port=port, env=env, log=log, probe="/mcp")
