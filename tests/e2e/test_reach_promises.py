@@ -103,7 +103,7 @@ def test_install_writes_only_the_clients_own_settings(client: str, tmp_path: Pat
 def test_settings_of_others_stay_and_removal_gives_them_back(client: str, tmp_path: Path) -> None:
     own = project(client, tmp_path)
     event = "BeforeTool" if client == "gemini-cli" else "PreToolUse"
-    settings = {"hooks": {event: [OWN]}}
+    settings: dict[str, object] = {"hooks": {event: [OWN]}}
     if client != "codex":
         settings |= {"theme": "dark", "env": {"LANG": "ja_JP.UTF-8"}, "名": ["値"]}
     path = own.folder / SETTINGS[client][0]
