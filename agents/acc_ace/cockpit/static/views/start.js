@@ -20,7 +20,7 @@ const FIRST = 2;
 const WAYS = [
   ["An ADK agent: add the plugin to its app",
     "from acc_ace import BoundedMemoryPlugin\n\napp = App(name=\"desk\", root_agent=root_agent, plugins=[BoundedMemoryPlugin()])"],
-  ["Any other agent: add this MCP server to its client", "acc-ace mcp"],
+  ["Any other agent: add this MCP server to its client", "acc-ace mcp --session my-project"],
   ["A coding agent: install the hook in your project", "acc-ace hook install claude-code"],
 ];
 
