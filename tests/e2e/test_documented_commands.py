@@ -41,7 +41,7 @@ CANNOT: Final[Mapping[str, str]] = {
 """Why a command cannot run here, and which commands that holds for."""
 
 SERVERS: Final = (
-    r"(?:\w+=\S+ )*(?:make run|\S*acc-ace (?:serve|demo)|\S*acc-ace mcp --http|"
+    r"(?:\w+=(?:\$\([^)]*\)|\S)+ )*(?:make run|\S*acc-ace (?:serve|demo)|\S*acc-ace mcp --http|"
     r"\S*adk (?:web|api_server)|uvicorn|.* --ui )"
 )
 SERVED: Final[Mapping[str, str]] = {
