@@ -126,7 +126,7 @@ async def test_a_body_that_no_reader_can_follow_is_422(http: httpx.AsyncClient) 
 
 
 async def test_no_text_where_a_name_is_due_is_422(http: httpx.AsyncClient) -> None:
-    part = {"mediaResolution": {"level": {}}}
+    part: dict[str, Any] = {"mediaResolution": {"level": {}}}
     refused = await sent(http, f"{SESSIONS}/s-1/artifacts", {"filename": "a", "artifact": part})
     assert (refused["status"], refused["code"]) == (422, "invalid_request")
 
