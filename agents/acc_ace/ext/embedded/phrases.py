@@ -6,7 +6,7 @@ Language = Literal["ja", "en"]
 
 NOTE: dict[Language, str] = {
     "en": "(extractive, not an LLM)",
-    "ja": "（LLM の回答ではなく、記憶からの引用です）",
+    "ja": "（LLM ではなく、ルールベースの応答です）",
 }
 
 _TEXTS: dict[str, tuple[str, str]] = {
