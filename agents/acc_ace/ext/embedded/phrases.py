@@ -6,7 +6,7 @@ Language = Literal["ja", "en"]
 
 NOTE: dict[Language, str] = {
     "en": "(extractive, not an LLM)",
-    "ja": "（LLM ではなく、ルールベースの応答です）",
+    "ja": "（ルールベースの応答です。LLM ではありません）",
 }
 
 _TEXTS: dict[str, tuple[str, str]] = {
