@@ -53,7 +53,7 @@ _MOST = 0.5
 _WHOLE = 0.8
 _MOST_LIFTS = 40
 _MORE = re.compile(r"^… and (\d+) more sentences|^…ほか (\d+) 件もルール")
-_WAY = re.compile(r"send only|次だけを")
+_WAY = re.compile(r"send only|次の文だけを")
 
 
 class Said(NamedTuple):

@@ -147,7 +147,7 @@ def test_a_question_quotes_the_rule_and_says_that_it_is_still_in_force(
     (note,) = say(started(BAN_EN), said, change).notes
     assert BAN_EN in note
     assert "Still in force" in note or "有効なまま" in note
-    assert "send only" in note or "次だけを送って" in note
+    assert "send only" in note or "次の文だけを送って" in note
 
 
 def test_a_question_about_a_permission_quotes_it_and_shows_how_to_keep_it() -> None:

@@ -33,12 +33,12 @@ _SEARCHED: Final = 10
 _NOT_YET: Final[dict[Language, str]] = {
     "en": "Nothing is deleted yet. Of '{wish}' memory holds: {hits}. To delete it with what rests "
     "on it, send only: /forget {ids}",
-    "ja": "まだ何も削除していません。「{wish}」について記憶にあるもの：{hits}。これに基づくものと"
-    "ともに削除するには次だけを送ってください：/forget {ids}",
+    "ja": "まだ何も削除していません。「{wish}」に関する記憶：{hits}。これに基づく記憶も含めて"
+    "削除するには、次の文だけを送ってください：/forget {ids}",
 }
 _NOTHING: Final[dict[Language, str]] = {
     "en": "Memory holds nothing of '{wish}'; nothing was deleted",
-    "ja": "「{wish}」について記憶には何もありません。何も削除していません",
+    "ja": "「{wish}」に関する記憶はありません。何も削除していません",
 }
 _DONE: Final = "Deleted: {ids}"
 _SHORTENED: Final = "Taken out of: {ids}"

@@ -48,7 +48,7 @@ async def test_a_japanese_request_against_a_constraint_is_refused_in_japanese(
 ) -> None:
     said = await answer(request_text, state(BAN_JA))
     assert f"「{BAN_JA}」" in said
-    assert "制約 c-0001 を解除" in said
+    assert "「c-0001 を解除」" in said
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ async def test_a_rule_about_secrets_is_about_every_kind_of_them(
 async def test_a_rule_about_secrets_is_about_nothing_else(rule: str, request_text: str) -> None:
     said = await answer(request_text, state(rule))
     assert "stands in the way" not in said
-    assert "行えません" not in said
+    assert "それはできません" not in said
 
 
 async def test_the_named_approver_and_a_sum_below_the_cap_are_no_conflict() -> None:

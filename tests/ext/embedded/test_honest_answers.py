@@ -46,18 +46,18 @@ JA: Final = (
     "魚市場は北岸壁へ屋台を移しました。",
     "溶接の講習は連休の後に始まります。",
 )
-HEADS: Final = ("In memory about this:", "記憶にある関連の記録：")
+HEADS: Final = ("In memory about this:", "関連する記憶：")
 LATEST: Final = (
     "I find no fact in memory by these words. The latest that I hold:",
-    "この言葉では事実の記録が見つかりません。手元にある最近の記録：",
+    "この言葉に関連する事実は記憶にありません。最近の記憶：",
 )
 NOTHING: Final = (
     "I find nothing in memory by these words.",
-    "この言葉では記憶に何も見つかりません。",
+    "この言葉に関連する記憶は見つかりません。",
 )
 NO_REASON: Final = (
     "(I only quote memory. I cannot reason, calculate, judge or act; that takes a language model.)",
-    "（記憶を引用するだけです。推論・計算・判断・操作はできません。それには言語モデルが必要です。）",
+    "（記憶を引用するだけで、推論・計算・判断・操作はできません。これらには言語モデルが必要です。）",
 )
 QUOTED: Final = re.compile(r'- ["「](?P<words>.+)["」] \[(?P<source>[^\]]+)\]')
 

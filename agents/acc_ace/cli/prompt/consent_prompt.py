@@ -37,7 +37,7 @@ _WORDS: Final[dict[Language, dict[str, str]]] = {
         "none": "(none)",
     },
     "ja": {
-        ChangeKind.ADD: "ルールとして残しますか？",
+        ChangeKind.ADD: "ルールにしますか？",
         ChangeKind.PERMIT: "今後これを許可しますか？",
         ChangeKind.RELEASE: "{rule_id} を解除しますか？",
         ChangeKind.AMEND: "{rule_id} を変更しますか？",

@@ -46,19 +46,20 @@ _ASK: Final[dict[Language, dict[ChangeKind, str]]] = {
         ChangeKind.GOAL: "Proposed as the goal: {texts}. To take it, send only: yes {id}",
     },
     "ja": {
-        ChangeKind.ADD: "確認待ち：{texts}。ルールとして残すには次だけを送ってください：keep {id}",
-        ChangeKind.PERMIT: "同意待ち：{texts}。残すには次だけを送ってください：keep {id}",
-        ChangeKind.RELEASE: "{rule_id}「{rule}」は有効なままです。解除するには次だけを送ってく"
-        "ださい："
-        "{rule_id} を解除",
+        ChangeKind.ADD: "確認待ち：{texts}。ルールにするには、次の文だけを送ってください："
+        "keep {id}",
+        ChangeKind.PERMIT: "同意待ち：{texts}。許可するには、次の文だけを送ってください：keep {id}",
+        ChangeKind.RELEASE: "{rule_id}「{rule}」は有効なままです。解除するには、次の文だけを"
+        "送ってください：{rule_id} を解除",
         ChangeKind.AMEND: "{rule_id}「{rule}」は有効なままです。変更案：{texts}。"
-        "変更するには次だけを送ってください：はい {id}",
-        ChangeKind.GOAL: "目標の案：{texts}。採用するには次だけを送ってください：はい {id}",
+        "変更するには、次の文だけを送ってください：はい {id}",
+        ChangeKind.GOAL: "目標の案：{texts}。目標にするには、次の文だけを送ってください：はい {id}",
     },
 }
 _ADDED = {
     "en": "In force: {id} {rule} (to take it back, send only: no {id})",
-    "ja": "有効になりました：{id} {rule}（取り消すには次だけを送ってください：{id} を取り消し）",
+    "ja": "有効になりました：{id} {rule}（取り消すには、次の文だけを送ってください："
+    "{id} を取り消し）",
 }
 _KEPT = {"en": "In force: {id} {rule}", "ja": "有効になりました：{id} {rule}"}
 _AGAIN = {"en": "In force already: {id} {rule}", "ja": "すでに有効です：{id} {rule}"}
@@ -74,12 +75,11 @@ _AMENDED = {
 _REFUSED = {"en": "Nothing was changed: {id}", "ja": "何も変更していません：{id}"}
 _LAPSED = {
     "en": "No longer waiting, and nothing was changed: {id} ({words})",
-    "ja": "確認待ちを終えました。何も変更していません：{id}（{words}）",
+    "ja": "確認待ちを終了しました。何も変更していません：{id}（{words}）",
 }
 _BARE = {
     "en": "A yes or no alone changes no rule; it names none.",
-    "ja": "「はい」「いいえ」だけではルールは変わりません。どのルールのことかがわからないため"
-    "です。",
+    "ja": "「はい」「いいえ」だけでは、どのルールのことか分かりません。ルールは変更していません。",
 }
 _UNKEPT: Final[dict[Language, dict[WhyUnkept, str]]] = {
     "en": {
@@ -99,31 +99,28 @@ _UNKEPT: Final[dict[Language, dict[WhyUnkept, str]]] = {
         "a rule, send only: /rule {words}",
     },
     "ja": {
-        WhyUnkept.UNSURE: "ルールにはしていません：「{words}」。残すには次だけを送ってください："
-        "/rule {words}",
-        WhyUnkept.NO_ROOM: "ルールの枠か、1 件のメッセージの枠に空きがないため残していません："
-        "「{words}」。短くして単独で送るか、どれかを解除するか（/rules）、"
-        "ACC_ACE_LIMITS__CONSTRAINTS_TOKENS を上げてください",
-        WhyUnkept.UNREADABLE: "残していません：「{words}」。ルールとして残すには次だけを送って"
-        "ください："
-        "/rule {words}",
-        WhyUnkept.NO_WORDING: "{rule_id} はそのままです：「{words}」。解除や変更をするには"
-        "次だけを送ってください：{rule_id} を解除、または {rule_id} を「…」に変更",
+        WhyUnkept.UNSURE: "ルールにはしていません：「{words}」。ルールにするには、次の文だけを"
+        "送ってください：/rule {words}",
+        WhyUnkept.NO_ROOM: "ルールまたはメッセージの上限に達したため、ルールにはしていません："
+        "「{words}」。短くしてそれだけを送るか、ほかのルールを解除する（/rules）か、"
+        "ACC_ACE_LIMITS__CONSTRAINTS_TOKENS の値を増やしてください",
+        WhyUnkept.UNREADABLE: "保存していません：「{words}」。ルールにするには、次の文だけを"
+        "送ってください：/rule {words}",
+        WhyUnkept.NO_WORDING: "{rule_id} は変更していません：「{words}」。解除または変更するには、"
+        "次の文だけを送ってください：{rule_id} を解除、または {rule_id} を「…」に変更",
         WhyUnkept.NO_RULE: "「{words}」では何も解除していません（有効：{active}）。解除するに"
-        "は次だけを"
-        "送ってください：{example} を解除",
-        WhyUnkept.LANGUAGE: "このメッセージからはルールを残していません（「{words}」…）。ルールを"
-        "読み取れる言語ではないためです。残すには「/rule 」と残したい文だけを送ってください",
-        WhyUnkept.OTHERS: "ほかの人の言葉なので取り入れていません：「{words}」。ルールとして残"
-        "すには"
-        "次だけを送ってください：/rule {words}",
+        "は、次の文だけを送ってください：{example} を解除",
+        WhyUnkept.LANGUAGE: "このメッセージの言語では、ルールを読み取れません（「{words}」…）。"
+        "ルールにするには、「/rule 」に続けてその文だけを送ってください",
+        WhyUnkept.OTHERS: "ほかの人の発言なので、ルールにはしていません：「{words}」。ルールに"
+        "するには、次の文だけを送ってください：/rule {words}",
     },
 }
 _NONE_TO_LIFT = {
     "en": "'{words}' lifted nothing, as no rule is in force. To keep it as a rule, send only: "
     "/rule {words}",
-    "ja": "有効なルールがないため「{words}」では何も解除していません。ルールとして残すには次だけを"
-    "送ってください：/rule {words}",
+    "ja": "有効なルールがないため、「{words}」では何も解除していません。ルールにするには、次の文"
+    "だけを送ってください：/rule {words}",
 }
 _NO_CHANGE: Final[dict[Language, dict[WhyNoChange, str]]] = {
     "en": {
@@ -135,15 +132,15 @@ _NO_CHANGE: Final[dict[Language, dict[WhyNoChange, str]]] = {
     "ja": {
         WhyNoChange.NO_RULE: "何も変更していません：{id} という有効なルールはありません（有効："
         "{active}）",
-        WhyNoChange.NO_QUESTION: "何も変更していません：{id} は回答済みか、もう確認待ちではあり"
-        "ません",
-        WhyNoChange.SYSTEM: "何も変更していません：{id} は利用者が解除や変更をできるルールでは"
-        "ありません",
+        WhyNoChange.NO_QUESTION: "何も変更していません：{id} は回答済みか、確認待ちが終了して"
+        "います",
+        WhyNoChange.SYSTEM: "何も変更していません：{id} はシステムのルールです。ユーザーは"
+        "解除も変更もできません",
     },
 }
 _PART = {
     "en": "Nothing was changed: a consent is a message of its own, and for one change.",
-    "ja": "何も変更していません。同意は 1 件ずつ、それだけのメッセージで送ってください。",
+    "ja": "何も変更していません。同意は 1 件ずつ、ほかの文を加えずに送ってください。",
 }
 _LATE: Final[dict[Language, dict[Late, str]]] = {
     "en": {
@@ -151,28 +148,29 @@ _LATE: Final[dict[Language, dict[Late, str]]] = {
         Late.UNREAD: "From an earlier message of yours, read now:",
     },
     "ja": {
-        Late.UNANSWERED: "回答のなかった前のメッセージからの分も含みます：",
-        Late.UNREAD: "以前のメッセージから（今読み取りました）：",
+        Late.UNANSWERED: "回答のなかった前のメッセージの分：",
+        Late.UNREAD: "以前のメッセージを今読み取りました：",
     },
 }
 _MORE_UNKEPT = {
     "en": "… and {more} more sentences were not kept as rules",
-    "ja": "…ほか {more} 件もルールとして残していません",
+    "ja": "…ほか {more} 件もルールにはしていません",
 }
 
 _LEFT = {
     "en": "Not read for rules yet: about {tokens:,} tokens of what you wrote, from '{words}' on. "
     "The next turns read on, and an act asks until then. Send what must hold at once by itself.",
-    "ja": "まだルールを読み取っていません：「{words}」から約 {tokens:,} トークン。続きは次のターン"
-    "から読み、それまでは操作の前に確認します。すぐに守るべきことは、それだけで送ってください",
+    "ja": "「{words}」以降の約 {tokens:,} トークンからは、まだルールを読み取っていません。続きは"
+    "次のターンから読み取ります。それまでは操作の前に確認します。すぐに守ってほしいルールは、"
+    "それだけを送ってください",
 }
 _LEFT_SHOWN = 16
 
 _ONLY_LISTED = {
     "en": "The compressor has not shown that it reads rules well (acc-ace doctor). Said once: what "
     "else is not kept for that is listed at /rules.",
-    "ja": "圧縮モデルがルールを正しく読めるとは、まだ確かめられていません（acc-ace doctor）。以後、"
-    "そのために残さなかったものは /rules に並べるだけで、毎回は知らせません",
+    "ja": "圧縮モデルがルールを正しく読み取れるかどうか、まだ確認できていません"
+    "（acc-ace doctor）。そのためルールにしなかった発言は、今後は通知せず、/rules に表示します",
 }
 
 

@@ -6,55 +6,58 @@ Language = Literal["ja", "en"]
 
 NOTE: dict[Language, str] = {
     "en": "(extractive, not an LLM)",
-    "ja": "（抽出型のエンジンによる回答です。LLM ではありません）",
+    "ja": "（ルールベースの応答です。LLM ではありません）",
 }
 
 _TEXTS: dict[str, tuple[str, str]] = {
-    "about": ("In memory about this:", "記憶にある関連の記録："),
+    "about": ("In memory about this:", "関連する記憶："),
     "latest": (
         "I find no fact in memory by these words. The latest that I hold:",
-        "この言葉では事実の記録が見つかりません。手元にある最近の記録：",
+        "この言葉に関連する事実は記憶にありません。最近の記憶：",
     ),
-    "empty": ("I find nothing in memory by these words.", "この言葉では記憶に何も見つかりません。"),
+    "empty": (
+        "I find nothing in memory by these words.",
+        "この言葉に関連する記憶は見つかりません。",
+    ),
     "only_quotes": (
         "(I only quote memory. I cannot reason, calculate, judge or act; "
         "that takes a language model.)",
-        "（記憶を引用するだけです。推論・計算・判断・操作はできません。それには言語モデルが必要です。）",
+        "（記憶を引用するだけで、推論・計算・判断・操作はできません。これらには言語モデルが必要です。）",
     ),
     "quote": ('- "{text}" [{source}]', "- 「{text}」 [{source}]"),
     "state": ("state", "状態"),
     "goal_source": ("goal", "目標"),
     "refused": (
         'I will not do that: "{rule}" stands in the way [{id}].',
-        "それは行えません。「{rule}」という制約があります [{id}]。",
+        "それはできません。「{rule}」というルールがあります [{id}]。",
     ),
     "how_to_release": (
         "Only you can release it, by sending exactly: release {id}",
-        "解除できるのはご本人だけです。解除する場合は「制約 {id} を解除」とだけ送ってください。",
+        "解除できるのはご本人だけです。解除するには「{id} を解除」とだけ送ってください。",
     ),
     "in_force": (
         'The constraint "{rule}" [{id}] is in force.',
-        "「{rule}」という制約 [{id}] は有効です。",
+        "「{rule}」というルール [{id}] が有効です。",
     ),
     "by_consent": (
         "I change a rule or the goal only with your confirmation.",
         "ルールや目標は、ご本人の確認を得てから変更します。",
     ),
-    "rules": ("Active constraints:", "有効な制約："),
-    "no_rules": ("No constraint is active.", "有効な制約はありません。"),
-    "goal": ('The goal, in your words: "{goal}"', "ご指定の目標：「{goal}」"),
+    "rules": ("Active constraints:", "有効なルール："),
+    "no_rules": ("No constraint is active.", "有効なルールはありません。"),
+    "goal": ('The goal, in your words: "{goal}"', "目標（ご本人の発言どおり）：「{goal}」"),
     "no_goal": ("No goal has been set yet.", "目標はまだ設定されていません。"),
     "noted": ("Noted: {what}", "記録しました：{what}"),
     "noted_short": ("Noted.", "記録しました。"),
     "hello": (
         "Hello. Tell me the goal, the rules to keep and the facts; I keep track of them.",
-        "こんにちは。目標、守るべき決まり、事実を教えてください。覚えておきます。",
+        "こんにちは。目標、守るべきルール、事実を教えてください。覚えておきます。",
     ),
     "welcome": ("You are welcome.", "どういたしまして。"),
     "ok": ("All right.", "承知しました。"),
     "left_out": (
         "(Left out: instruction-like text, which I treat as data.)",
-        "（指示のように書かれた部分は省きました。データとして扱います。）",
+        "（指示のような文は、データとして扱い、引用から省きました。）",
     ),
     "warning": ("Note: {what}", "注意：{what}"),
     "judged_wrong": ("the answer was judged wrong", "回答は誤りと評価された"),

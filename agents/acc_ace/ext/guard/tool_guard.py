@@ -344,7 +344,7 @@ def _question(call: ActCall, breach: Breach) -> str:
     done, language = call_text(call.tool, call.args), language_of(breach.rule)
     check, name = in_words(breach.check, language) if breach.check else "", _name(breach, language)
     if language == "ja":
-        return f"{name}「{breach.rule}」に反する恐れがあります。{check}{done} を実行しますか。"
+        return f"{name}「{breach.rule}」に反するおそれがあります。{check}{done} を実行しますか？"
     why, check = f" ({breach.why})" if breach.why else "", f" {check}" if check else ""
     return f'{name} says: "{breach.rule}"{why}.{check} Run {done} anyway?'
 
@@ -364,10 +364,10 @@ _NAMES: Final = {
         _UNREAD: "What you said, and no compressor could read,",
     },
     "ja": {
-        "c": "ルール{id}",
-        "q": "同意待ちの{id}",
-        "": "ルールにしていないお言葉",
-        _UNREAD: "まだ読み取れていないお言葉",
+        "c": "ルール {id}",
+        "q": "同意待ちの {id}",
+        "": "ルールにしていない発言",
+        _UNREAD: "まだ読み取れていない発言",
     },
     "model": {
         "c": "the user's rule {id}",

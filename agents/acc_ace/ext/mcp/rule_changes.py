@@ -23,10 +23,11 @@ _QUESTIONS: Final = {
     ("en", "replace"): "An agent wants '{text}' in place of the rule {id} '{old}'. Do you agree?",
     ("en", "lift"): "An agent wants to lift the rule {id} '{old}'. Do you agree?",
     ("en", "answer"): "{old} Do you agree?",
-    ("ja", "propose"): "エージェントがルールを提案しています：「{text}」。有効にしますか。",
-    ("ja", "replace"): "ルール {id}「{old}」を「{text}」に変更する提案です。同意しますか。",
-    ("ja", "lift"): "ルール {id}「{old}」を解除する提案です。同意しますか。",
-    ("ja", "answer"): "{old} 同意しますか。",
+    ("ja", "propose"): "エージェントがルールを提案しています：「{text}」。有効にしますか？",
+    ("ja", "replace"): "エージェントがルール {id}「{old}」を「{text}」に変更しようとしています。"
+    "同意しますか？",
+    ("ja", "lift"): "エージェントがルール {id}「{old}」を解除しようとしています。同意しますか？",
+    ("ja", "answer"): "{old} 同意しますか？",
 }
 
 

@@ -14,7 +14,7 @@ _ENOUGH = 2
 _ENOUGH_OF_GOAL = 4
 _REASONS = {
     "en": ("shares {what} with the input", "shares nothing the decision needs"),
-    "ja": ("入力と共通：{what}", "判断に必要な共通点がありません"),
+    "ja": ("入力との共通語：{what}", "判断に必要な内容がありません"),
 }
 
 
