@@ -25,9 +25,8 @@ def taught(folder: Path, **sections: list[str]) -> Path:
 def export_skill(data: Path, out: Path, *, section: str = "") -> Path:
     """`playbook export` as skills into a folder, which must work; the folder."""
     shown = command(data, "playbook", "export", "--help").stdout
-    kind = re.search(r"\bskills?\b", shown, re.IGNORECASE)
-    assert kind, "playbook export knows no skills"
-    args = ["--format", kind[0].lower(), "--out", str(out)]
+    assert re.search(r"\bskill\b", shown), "playbook export knows no skills"
+    args = ["--format", "skill", "--out", str(out)]
     if section and "--section" in shown:
         args += ["--section", section]
     ended = command(data, "playbook", "export", *args)
@@ -40,12 +39,12 @@ def skills_in(folder: Path) -> list[Path]:
     return sorted(each.parent for each in folder.rglob("SKILL.md"))
 
 
-def import_of(data: Path, source: Path) -> subprocess.CompletedProcess[str]:
+def import_of(data: Path, source: Path, *more: str) -> subprocess.CompletedProcess[str]:
     """`playbook import` of a file or a folder, with a yes where it wants one."""
     data.parent.mkdir(parents=True, exist_ok=True)
     shown = command(data, "playbook", "import", "--help").stdout
     yes = ["--yes"] if "--yes" in shown else []
-    return command(data, "playbook", "import", str(source), *yes)
+    return command(data, "playbook", "import", str(source), *yes, *more)
 
 
 def lessons(data: Path) -> list[str]:

@@ -30,7 +30,7 @@ from tests.e2e.written_pages import (
 )
 from tests.fakes.extensions import needs
 
-pytestmark = needs("embedded")
+pytestmark = [needs("embedded"), pytest.mark.soak]
 every_client = pytest.mark.parametrize("client", CLIENTS)
 over_mcp = needs("mcp")
 
@@ -350,7 +350,9 @@ def test_a_skill_with_scripts_gives_its_lessons_and_runs_nothing(tmp_path: Path)
         "---\nname: node-restarts\ndescription: How nodes are restarted.\n---\n\n"
         "# Node restarts\n\n- Drain the node before a restart.\n- Wait for the replica.\n"
     )
-    ended = import_of(tmp_path / "data", folder)
+    refused = import_of(tmp_path / "data", folder)
+    assert "'--format skill' takes each item" in refused.stderr
+    ended = import_of(tmp_path / "data", folder, "--format", "skill")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert len(lessons(tmp_path / "data")) == 2
     assert "script" in (ended.stdout + ended.stderr).lower(), "it does not say what it left out"
@@ -362,7 +364,7 @@ def test_an_import_says_what_it_took_and_what_not(tmp_path: Path) -> None:
     mixed.write_text(
         "## restarts\n\n- Drain the node before a restart.\n- Drain the node before a restart.\n"
     )
-    ended = import_of(tmp_path / "data", mixed)
+    ended = import_of(tmp_path / "data", mixed, "--format", "markdown")
     assert lessons(tmp_path / "data") == ["Drain the node before a restart."]
     rest = r"duplicate|already|same|known|skipped|left out|not taken|rejected|merged|twice"
     assert re.search(rest, ended.stdout + ended.stderr, re.IGNORECASE)

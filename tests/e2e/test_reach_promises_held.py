@@ -40,7 +40,7 @@ from tests.e2e.written_pages import (
 )
 from tests.fakes.extensions import needs
 
-pytestmark = needs("embedded")
+pytestmark = [needs("embedded"), pytest.mark.soak]
 every_client = pytest.mark.parametrize("client", CLIENTS)
 claude = pytest.mark.parametrize("client", ["claude-code"])
 over_mcp = needs("mcp")
