@@ -622,7 +622,7 @@ def test_the_demo_keeps_its_promises_before_ones_eyes(browser: Browser, tmp_path
     log = tmp_path / "demo.log"
     with serving(command, port=port, env=env, log=log, probe="/healthz") as server:
         browser.open(f"{server.url}/ui/#/demo")
-        shows(browser, "Promises", "turn 50 of 50", "12 kept, 0 broken, 0 to come")
+        shows(browser, "Promises", "turn 50 of 50", "12 kept, 0 broken, 0 pending")
         assert browser.evaluate("document.querySelectorAll('.promises .ok').length") == 12
         click_text(browser, "Rules2")
         shows(browser, "Only Aiko may approve a failover to db-02.", "Promises")
