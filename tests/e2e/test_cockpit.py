@@ -141,7 +141,7 @@ VIEWS = {
     "#/playbook?view=held": ("Nothing is waiting for review.",),
     "#/playbook?view=versions": ("v1", "ADD 2"),
     "#/survivor": ("Episode 1, tick 60", "Lethal risk near", "drink", "a saved run, read-only"),
-    "#/demo": ("No demo is played here.", "acc-ace demo"),
+    "#/demo": ("No demo is running here.", "acc-ace demo"),
 }
 
 

@@ -75,4 +75,4 @@ def test_without_the_guard_the_page_names_what_is_missing(
     app, *_ = demo_app(build_container(Settings(store="memory")), language="en", pace=0)
     with served(app, lives=True) as url:
         open_demo(browser, url)
-        shows(browser, "The extension 'guard' is not in this installation")
+        shows(browser, "The extension 'guard' is not installed")
