@@ -138,10 +138,10 @@ VIEWS = {
     f"{SESSION}/turn/2/cost": ("Tokens of a replay", "compressor", "embedded/rules"),
     "#/playbook": ("Check replication lag before a failover.", "b-00001", "+0"),
     "#/playbook?view=log": ("applied", "Two writes were lost."),
-    "#/playbook?view=held": ("Nothing waits for review.",),
+    "#/playbook?view=held": ("Nothing is waiting for review.",),
     "#/playbook?view=versions": ("v1", "ADD 2"),
-    "#/survivor": ("Episode 1, tick 60", "Lethal risk near", "drink", "a saved run, to look at"),
-    "#/demo": ("No demo is played here.", "acc-ace demo"),
+    "#/survivor": ("Episode 1, tick 60", "Lethal risk near", "drink", "a saved run, read-only"),
+    "#/demo": ("No demo is running here.", "acc-ace demo"),
 }
 
 
@@ -230,7 +230,7 @@ def test_a_change_that_waits_is_shown_in_full_and_settled_by_a_button(
     [asked] = httpx.get(f"{own.url}/v1/sessions/incident/rules").json()["questions"]
     assert (asked["kind"], asked["before"], asked["after"]) == ("release", RULE, [])
     browser.open(f"{own.url}/ui/{SESSION}/turn/5/{tab}")
-    shows(browser, "Waits for your consent", asked["id"], "Lift it", "Leave it as it is")
+    shows(browser, "Waiting for your consent", asked["id"], "Lift it", "Leave it as it is")
     notice = "document.querySelector('.notice.ask').innerText"
     assert RULE in browser.evaluate(notice)
     assert said in browser.evaluate(notice)
@@ -299,7 +299,7 @@ def test_a_memory_is_corrected_and_forgotten(browser: Browser, own: Server) -> N
     shows(browser, "Yuki is the incident commander.")
     assert httpx.get(artifact).json()["content"] == "Yuki is the incident commander."
     click_text(browser, "Forget …")
-    shows(browser, "Forgotten with it", "turn 3", "Sessions whose state loses it")
+    shows(browser, "Also forgotten", "turn 3", "Sessions whose state will lose it")
     assert httpx.get(artifact).status_code == 200
     click_text(browser, "Forget")
     browser.wait(lambda: httpx.get(artifact).status_code == 404, "it to be forgotten")
@@ -326,7 +326,7 @@ def test_what_is_held_is_reviewed(browser: Browser, own: Server) -> None:
     browser.open(f"{own.url}/ui/#/playbook?view=held")
     shows(browser, "Rules may be skipped in a hurry.")
     click_text(browser, "Reject")
-    shows(browser, "Nothing waits for review.")
+    shows(browser, "Nothing is waiting for review.")
     assert httpx.get(f"{own.url}/v1/playbook/held").json()["items"] == []
 
 
@@ -456,7 +456,7 @@ def test_a_run_file_is_shown_without_any_route(
         (file, "tick 3 of 3"),
         (newer, "its format is 9, this page reads 1"),
         (torn, "1 lines cannot be read."),
-        (other, "This is no run file of a survivor."),
+        (other, "This is not a survivor run file."),
     ):
         browser.attach("input[type=file]", path)
         shows(browser, text)
@@ -560,7 +560,7 @@ def test_a_live_loop_is_followed_and_steered(browser: Browser, tmp_path: Path) -
         shows(browser, "tick 4 of 4")
         assert browser.evaluate("heard") == WOLF["text"]
         app.state.acc_ace_run = None
-        shows(browser, "a saved run, to look at")
+        shows(browser, "a saved run, read-only")
         assert "One tick" not in browser.text()
     assert (loop.settings.paused, loop.stepped) == (True, 1)
 
@@ -609,7 +609,7 @@ def test_a_real_run_is_watched_steered_and_still_there_when_it_is_over(
         browser.wait(lambda: httpx.get(settings).status_code == 409, "the run to end")
         last = newest()
         shows(browser, f"tick {last['n']} of {last['n']}")
-        shows(browser, "a saved run, to look at")
+        shows(browser, "a saved run, read-only")
         assert "One tick" not in browser.text()
         click_text(browser, "‹")
         shows(browser, f"tick {last['n'] - 1} of {last['n']}")
@@ -622,7 +622,7 @@ def test_the_demo_keeps_its_promises_before_ones_eyes(browser: Browser, tmp_path
     log = tmp_path / "demo.log"
     with serving(command, port=port, env=env, log=log, probe="/healthz") as server:
         browser.open(f"{server.url}/ui/#/demo")
-        shows(browser, "Promises", "turn 50 of 50", "12 kept, 0 broken, 0 to come")
+        shows(browser, "Promises", "turn 50 of 50", "12 kept, 0 broken, 0 pending")
         assert browser.evaluate("document.querySelectorAll('.promises .ok').length") == 12
         click_text(browser, "Rules2")
         shows(browser, "Only Aiko may approve a failover to db-02.", "Promises")

@@ -61,8 +61,8 @@ def test_the_conversation_and_what_is_remembered_are_one_link_away(
     browser: Browser, url: str
 ) -> None:
     open_demo(browser, url)
-    click_text(browser, "Also playing: a conversation of 50 turns")
-    shows(browser, "Promises", "12 kept, 0 broken, 0 to come")
+    click_text(browser, "Also playing: a 50-turn conversation")
+    shows(browser, "Promises", "12 kept, 0 broken, 0 pending")
     open_demo(browser, url)
     click_text(browser, "What ACC×ACE remembers of this")
     shows(browser, "turn 7 of 7", "Never restart db-01.")
@@ -75,4 +75,4 @@ def test_without_the_guard_the_page_names_what_is_missing(
     app, *_ = demo_app(build_container(Settings(store="memory")), language="en", pace=0)
     with served(app, lives=True) as url:
         open_demo(browser, url)
-        shows(browser, "The extension 'guard' is not in this installation")
+        shows(browser, "The extension 'guard' is not installed")

@@ -54,7 +54,7 @@ def search(
 def profile(
     *, app_name: App = APP_NAME, user: _User = DEFAULT_USER, as_json: _Json = False
 ) -> None:
-    """Show what a user said of themself, newest first; 'forget ID' deletes a fact."""
+    """Show what a user said about themself, newest first; 'forget ID' deletes a fact."""
     tenant = Tenant(app_name, checked_name(user, "--user"))
     facts = asyncio.run(_read(tenant, partial(user_profile, tenant=tenant))).facts
     for fact in facts:

@@ -19,7 +19,7 @@ app.add_typer(
 _NAMES = "claude-code, codex or gemini-cli."
 _ClientName = Annotated[str, typer.Argument(metavar="CLIENT", help=_NAMES)]
 _Project = Annotated[Path, typer.Option(help="Folder of the project.")]
-_User = Annotated[bool, typer.Option("--user", help="In your own settings, for every project.")]
+_User = Annotated[bool, typer.Option("--user", help="Use your user settings, for every project.")]
 
 
 @app.callback()
@@ -29,7 +29,7 @@ def root() -> None:
 
 @hook.command()
 def install(client: _ClientName, project: _Project = Path(), user: _User = False) -> None:
-    """Write our hooks into the client's settings; done again, nothing changes."""
+    """Add the hooks to the client's settings; a second run changes nothing."""
     from acc_ace.ext.coding_agents import settings_files  # noqa: PLC0415 — keeps --help quick
 
     named, folder = client_named(client), _folder(project, user)
@@ -40,7 +40,7 @@ def install(client: _ClientName, project: _Project = Path(), user: _User = False
 
 @hook.command()
 def remove(client: _ClientName, project: _Project = Path(), user: _User = False) -> None:
-    """Take our hooks out of the client's settings; rules and memory stay."""
+    """Remove the hooks from the client's settings; rules and memory stay."""
     from acc_ace.ext.coding_agents import settings_files  # noqa: PLC0415 — keeps --help quick
 
     named, folder = client_named(client), _folder(project, user)
@@ -50,7 +50,7 @@ def remove(client: _ClientName, project: _Project = Path(), user: _User = False)
 
 @hook.command()
 def status(project: _Project = Path()) -> None:
-    """Show where our hooks are installed, and the memory of the project."""
+    """Show where the hooks are installed, and where the project's memory is."""
     from acc_ace.ext.coding_agents import settings_files  # noqa: PLC0415 — keeps --help quick
     from acc_ace.ext.coding_agents.project_memory import open_project, rules_of  # noqa: PLC0415
 

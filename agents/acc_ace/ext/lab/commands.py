@@ -33,7 +33,7 @@ def learn(
         bool, typer.Option("--online", help="Score each sample in order, then learn from it.")
     ] = False,
     warm_up: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Learn from it offline, then online.")
+        Path | None, typer.Option(metavar="FILE", help="Learn offline from this file first.")
     ] = None,
     seed: Annotated[
         int, typer.Option(min=0, help="Random seed for the split and sample order.")

@@ -86,7 +86,7 @@ def _require(lent: Grant, box: Box) -> None:
 
 @app.command("log")
 def log_() -> None:
-    """Show the grant in force, and of each right how acts ended and how long they took."""
+    """Show the grant in force and, for each right, how acts ended and how long they took."""
     log = WorkLog(load_settings().data_dir)
     lent = log.grant()
     say(f"{lent.folder}: up to {lent.right} {lent.window}")

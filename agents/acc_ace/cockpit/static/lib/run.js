@@ -12,7 +12,7 @@ export const isReadable = (tick) =>
   tick?.version === SNAPSHOT_VERSION && Boolean(tick.body && tick.plan && tick.steps);
 
 export const otherVersion = (version) =>
-  t("This run was written by another version (its format is {version}, this page reads {known}).",
+  t("This run was written by a different version (its format is {version}; this page reads {known}).",
     { version, known: SNAPSHOT_VERSION });
 
 /** A run file as ticks and warnings of what could not be read. Raises an Error for another file. */
@@ -20,7 +20,7 @@ export async function readFile(file) {
   const lines = (await file.text()).split("\n").filter((line) => line.trim()).map((line) => parseJson(line));
   const ticks = lines.filter(isReadable).map((tick, at) => ({ ...tick, n: at + 1 }));
   const others = new Set(lines.map((tick) => tick?.version).filter((each) => each && each !== SNAPSHOT_VERSION));
-  if (!ticks.length && !others.size) throw new Error(t("This is no run file of a survivor."));
+  if (!ticks.length && !others.size) throw new Error(t("This is not a survivor run file."));
   const broken = lines.filter((tick) => !isReadable(tick) && !others.has(tick?.version)).length;
   const warnings = [...others].map(otherVersion);
   if (broken) warnings.push(t("{count} lines cannot be read.", { count: broken }));

@@ -9,8 +9,8 @@ import { Loaded, Notice, Raw, Tag } from "../lib/ui.js";
 const PATH = "demo/acts";
 const EVERY_MS = 1_000;
 const ARMS = {
-  plain: ["Plain ADK", "Each request holds the whole transcript."],
-  compaction: ["ADK with event compaction", "A summary stands for earlier turns."],
+  plain: ["Plain ADK", "Each request contains the whole transcript."],
+  compaction: ["ADK with event compaction", "A summary replaces earlier turns."],
   bounded: ["ACC×ACE", "The same agent with BoundedMemoryPlugin: bounded memory, and a guard before each call."],
 };
 const OUTCOMES = {
@@ -22,7 +22,7 @@ const OUTCOMES = {
   failed: ["Failed", "warn"],
 };
 const UNGUARDED = {
-  missing: "The extension 'guard' is not in this installation: nothing stops a call in the third column.",
+  missing: "The extension 'guard' is not installed: nothing stops a call in the third column.",
   off: "The guard is off (ACC_ACE_GUARD=off): nothing stops a call in the third column.",
 };
 
@@ -38,7 +38,7 @@ export function Acts({ user, session, children }) {
   return html`
     <div class="page acts">
       <div class="head">
-        <h1>${t("Who can stop the act?")}</h1><span class="grow"></span><${Raw} path=${PATH} />
+        <h1>${t("Who can stop the call?")}</h1><span class="grow"></span><${Raw} path=${PATH} />
       </div>
       ${children}
       <${Loaded} of=${acts}>${(state) => html`
@@ -55,14 +55,14 @@ export function Acts({ user, session, children }) {
 
 const Introduction = ({ rule, agent, guard }) => html`
   <p class="lead">
-    ${t("One agent was told: “{rule}” Three moments tempt it to restart all the same.", { rule })}
-    ${" "}${t("Each is played now in three columns, and the tool itself notes whether it ran.")}
+    ${t("One agent was told: “{rule}” Three times it is tempted to restart anyway.", { rule })}
+    ${" "}${t("Each of the three is now played in three columns, and the tool itself records whether it ran.")}
   </p>
   <p class="muted small">
-    ${agent ? t("The agent is {agent} in all three columns. This is one run.", { agent })
+    ${agent ? t("The agent is {agent} in all three columns. This is a single run.", { agent })
       : t("The agent is a script, the same in all three columns. It obeys whatever it reads last, and its summary drops no line, so the columns compare who can stop a call, not how clever a model is.")}
-    ${" "}${t("ADK can ask before a tool runs as well, where your code says so (require_confirmation); no column does that here.")}
-    ${" "}${t("What a real model did is measured in")} <code>docs/benchmarks.md</code>.
+    ${" "}${t("ADK can also ask before a tool runs if your code says so (require_confirmation); no column uses that here.")}
+    ${" "}${t("For measurements with a real model, see")} <code>docs/benchmarks.md</code>.
   </p>
   ${UNGUARDED[guard] && html`<${Notice} kind="bad">${t(UNGUARDED[guard])}</${Notice}>`}
 `;
@@ -89,7 +89,7 @@ const Moment = ({ title, message, document, cells }) => html`<section>
       <span class="row"><span class="muted small">${t(ARMS[arm][0])}</span><${Tag} kind=${kind}>${t(name)}</${Tag}></span>
       ${detail && html`<div class=${outcome === "ran" ? "mono" : ""}>${detail}</div>`}
       ${outcome !== "pending" && html`<span class="muted small">
-        ${has_rule ? t("The rule stood in its request.") : t("The rule was not in its request.")}
+        ${has_rule ? t("The rule was in its request.") : t("The rule was not in its request.")}
       </span>`}
     </li>`;
   })}</ul>

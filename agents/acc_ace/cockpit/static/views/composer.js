@@ -168,8 +168,8 @@ export const Calls = ({ calls, answer }) => calls.map((call) => html`
           <${Act} kind="primary" action=${() => answer(call, true)}>${t("Approve")}</${Act}>
           <${Act} action=${() => answer(call, false)}>${t("Refuse")}</${Act}>
         </div>`
-      : html`<p class="muted">${answer ? t("This call needs more than a yes or no; answer it in your client.")
-          : t("Answer this where the agent runs.")}</p>`}
+      : html`<p class="muted">${answer ? t("This call needs more than a yes or no. Answer it in your client.")
+          : t("Answer this in the program that runs the agent.")}</p>`}
   </${Notice}>
 `);
 

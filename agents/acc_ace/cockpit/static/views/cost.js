@@ -16,7 +16,7 @@ export function Cost({ base, turn, last, isNew }) {
     <div class="row">
       <${Stats} items=${[
         ["Spent", money(data.cost)],
-        ["Replaying, at least", money(data.replay)],
+        ["Replaying (minimum)", money(data.replay)],
         ["Tokens", number(sum(data.stages))],
         ["Tokens of a replay", number(tokensOf(data.replayed))],
         ["Today", money(data.today.spent) + (data.today.ceiling_usd ? ` / ${usd(data.today.ceiling_usd)}` : "")],
@@ -42,8 +42,8 @@ const running = (values) => {
 
 /** The turn from which on the session as a whole took less than replaying it would have. */
 const Crossing = ({ money: usdTurn, tokens }) => html`<${Notice}>
-  ${tokens ? t("From turn {turn} on, this takes fewer tokens than replaying the transcript.", { turn: tokens })
-    : t("So far, replaying the transcript would have taken fewer tokens.")}
+  ${tokens ? t("From turn {turn} on, this uses fewer tokens than replaying the transcript.", { turn: tokens })
+    : t("So far, replaying the transcript would have used fewer tokens.")}
   ${usdTurn && ` ${t("It is cheaper from turn {turn} on.", { turn: usdTurn })}`}
 </${Notice}>`;
 

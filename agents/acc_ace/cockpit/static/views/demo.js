@@ -22,7 +22,7 @@ export default function Demo({ route }) {
   }, [Boolean(error), isOver]);
   if (isMissingRoute(error)) {
     return html`<div class="page"><h1>${t("Demo")}</h1><${Notice}>
-      ${t("No demo is played here. Start one:")} <code>acc-ace demo</code>
+      ${t("No demo is running here. Start one:")} <code>acc-ace demo</code>
     </${Notice}></div>`;
   }
   if (!data) return html`<div class="page"><${Loaded} of=${checks} /></div>`;
@@ -32,9 +32,9 @@ export default function Demo({ route }) {
   if (route.parts.length < 2) {
     return html`<${Acts} user=${user} session=${session}>
       <p class="row small">
-        <a href=${href(["demo", app, user, session])}>${t("Also playing: a conversation of {turns} turns", data)}</a>
+        <a href=${href(["demo", app, user, session])}>${t("Also playing: a {turns}-turn conversation", data)}</a>
         <span class="muted">${t("turn {turn} of {last}", { turn: data.played, last: data.turns })} ·
-          ${" "}${t("{ok} kept, {failed} broken, {pending} to come", counts)}</span>
+          ${" "}${t("{ok} kept, {failed} broken, {pending} pending", counts)}</span>
       </p>
       <${Failure} error=${error} reload=${reload} />
       ${data.error && html`<${Notice} kind="bad">${data.error}</${Notice}>`}
@@ -43,12 +43,12 @@ export default function Demo({ route }) {
   return html`
     <div class="demo">
       <aside aria-label=${t("Promises")}>
-        <a class="small" href=${href(["demo"])}>← ${t("Who can stop the act?")}</a>
+        <a class="small" href=${href(["demo"])}>← ${t("Who can stop the call?")}</a>
         <div class="head"><h1>${t("Promises")}</h1><span class="grow"></span><${Raw} path="demo/checks" /></div>
         <progress max=${data.turns} value=${data.played}></progress>
         <p class="muted small">
           ${t("turn {turn} of {last}", { turn: data.played, last: data.turns })} ·
-          ${" "}${t("{ok} kept, {failed} broken, {pending} to come", counts)}
+          ${" "}${t("{ok} kept, {failed} broken, {pending} pending", counts)}
         </p>
         <${Failure} error=${error} reload=${reload} />
         ${data.error && html`<${Notice} kind="bad">${data.error}</${Notice}>`}

@@ -34,7 +34,7 @@ const Hit = ({ artifact_id: id, speaker, day, text, refusal, place }) => html`
     <div class="row small"><${Where} id=${id} place=${place} />
       <${Tag}>${t(speaker)}</${Tag}><time class="muted">${day}</time></div>
     <p>${text}</p>
-    ${refusal && html`<p class="warning small">${t("No model is shown this:")} ${refusal}</p>`}
+    ${refusal && html`<p class="warning small">${t("Not shown to any model:")} ${refusal}</p>`}
   </li>
 `;
 

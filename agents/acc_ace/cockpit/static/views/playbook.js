@@ -107,7 +107,7 @@ function Bullet({ bullet, ask, reload }) {
         <code>${bullet.id}</code>
         <${Tag} kind="good" title=${t("Turns it helped")}>+${bullet.helpful}</${Tag}>
         <${Tag} kind=${bullet.harmful ? "bad" : ""} title=${t("Turns it harmed")}>−${bullet.harmful}</${Tag}>
-        <${Tag} title=${t("Turns that used it without effect")}>±${bullet.neutral}</${Tag}>
+        <${Tag} title=${t("Turns that used it with no effect")}>±${bullet.neutral}</${Tag}>
         ${bullet.pinned && html`<${Tag} kind="accent">${t("pinned")}</${Tag}>`}
         <${OriginLink} origin=${bullet.origin} />
         <span class="grow"></span>

@@ -53,7 +53,7 @@ export function Held({ held, ask, reload }) {
   const decide = (seq, word) =>
     post(`${PATH}/held/${seq}/${word}`, undefined, { query: ask }).then(reload);
   return html`<${Loaded} of=${held}>${({ items }) => html`
-    ${!items.length && html`<${Empty}>${t("Nothing waits for review.")}</${Empty}>`}
+    ${!items.length && html`<${Empty}>${t("Nothing is waiting for review.")}</${Empty}>`}
     <ul class="cards">
       ${items.map((item) => html`
         <li key=${item.seq} class="card">
@@ -83,7 +83,7 @@ export function Versions({ book, ask, reload }) {
             <span class="grow"></span><time class="muted">${when(at)}</time>
             ${version !== book.version &&
             html`<${Act} kind="quiet" action=${() => restore(version)}
-              sure=${t("Go back to version {version}, as a new version?", { version })}>${t("Restore")}</${Act}>`}
+              sure=${t("Restore version {version} as a new version?", { version })}>${t("Restore")}</${Act}>`}
           </div>
         </li>
       `)}
@@ -100,7 +100,7 @@ export function Refine({ ask, reload }) {
     if (!isPreview) reload();
   };
   return html`
-    <p class="muted">${t("Refine merges duplicates, archives stale and harmful lessons and keeps the budgets.")}</p>
+    <p class="muted">${t("Refine merges duplicates, archives stale and harmful lessons, and keeps the playbook within its budgets.")}</p>
     <div class="row">
       <${Act} kind=${done?.dry_run ? "" : "primary"} action=${() => refine(true)}>${t("Preview")}</${Act}>
       ${done?.dry_run && done.steps.length > 0 &&
@@ -108,7 +108,7 @@ export function Refine({ ask, reload }) {
     </div>
     ${done && html`
       <${Notice}>${done.dry_run
-        ? t("Changes that would be made: {count}", { count: done.steps.length })
+        ? t("Changes to be made: {count}", { count: done.steps.length })
         : t("Changes made: {count}", { count: done.steps.length })}</${Notice}>
       <ul class="cards">
         ${done.steps.map((step) => html`

@@ -76,10 +76,10 @@ function Artifact({ id, place }) {
 /** Where it is used, and so what goes with it. */
 const Preview = ({ removed, shortened, sessions, also, place, forget, onClose }) => html`
   <${Notice} kind="ask">
-    ${[["Forgotten with it", removed], ["Shortened, since your own words stay", shortened],
-      ["Stays, since you said it there in your own words", also]].map(([title, ids]) => ids.length > 0 && html`
+    ${[["Also forgotten", removed], ["Shortened: only your own words stay", shortened],
+      ["Kept: you said it there in your own words", also]].map(([title, ids]) => ids.length > 0 && html`
       <div><b>${t(title)}</b><ul class="items">${ids.map((id) => html`<li><${Where} id=${id} place=${place} /></li>`)}</ul></div>`)}
-    ${sessions.length > 0 && html`<div><b>${t("Sessions whose state loses it")}</b> ${sessions.join(", ")}</div>`}
+    ${sessions.length > 0 && html`<div><b>${t("Sessions whose state will lose it")}</b> ${sessions.join(", ")}</div>`}
     <p>${t("This cannot be undone.")}</p>
     <div class="row"><${Act} kind="primary" action=${forget}>${t("Forget")}</${Act}>
       <${Button} onClick=${onClose}>${t("Cancel")}</${Button}></div>

@@ -44,7 +44,7 @@ const YES = { add: "Keep it", permit: "Allow it", release: "Lift it", amend: "Ch
 export const Questions = ({ base, rules, reload }) =>
   (rules.data?.questions ?? []).map(({ id, kind, rule_id: rule, quote, before, after }) => html`
     <${Notice} key=${id} kind="ask">
-      <p>${t("Waits for your consent")} <code>${id}</code></p>
+      <p>${t("Waiting for your consent")} <code>${id}</code></p>
       <dl class="change">
         <dt>${t("Before")} <code>${rule}</code></dt><dd>${before || "–"}</dd>
         <dt>${t("After")}</dt>${(after.length ? after : ["–"]).map((text) => html`<dd>${text}</dd>`)}
@@ -99,7 +99,7 @@ const NotKept = ({ text, turn, base, reload }) => html`
 function Check({ tool, text, does, isFixed, path, reload }) {
   const set = (value) => call("PUT", path, { body: { does: value } }).then(reload);
   const change = async () => {
-    const wanted = prompt(t("Type ask, stop or off, or the condition that stops the call, such as: amount > 30 EUR"), does);
+    const wanted = prompt(t("Enter ask, stop or off, or a condition that stops the call, such as: amount > 30 EUR"), does);
     if (wanted !== null) await set(wanted.trim());
   };
   return html`<div class="row small"><span class="muted">${text}</span><span class="grow"></span>

@@ -65,7 +65,7 @@ function Call({ agent, model, parts, reply, tokens, reply_usd: replyUsd, seconds
           </summary>
           <pre tabindex="0">${part.text || "–"}</pre>
           ${part.cut > 0 && html`<p class="muted small">
-            ${t("{cut} further characters are not stored.", { cut: number(part.cut) })}</p>`}
+            ${t("{cut} more characters are not stored.", { cut: number(part.cut) })}</p>`}
         </details>
       `)}
     </div>

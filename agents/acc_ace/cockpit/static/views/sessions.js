@@ -19,7 +19,7 @@ export default function Sessions({ route, app, user, me }) {
   const found = useMemo(() => items.filter((item) => holds(item, words)), [items, words]);
   if (list.data && !items.length && !route.query.gone) {
     return html`<${Start} ...${{ app, user, me }} note=${
-      `${t("No sessions of {user} in {app} yet.", { app, user })} ${t("You can choose another app or user above. Conversations of adk run are those of test_user.")}`} />`;
+      `${t("No sessions of {user} in {app} yet.", { app, user })} ${t("You can choose another app or user above. Conversations from adk run belong to test_user.")}`} />`;
   }
   return html`
     <div class="page">

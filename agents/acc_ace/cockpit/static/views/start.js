@@ -51,7 +51,7 @@ export default function Start({ app, user, me, note }) {
         <${Button} aria-expanded=${String(shown === "connect")} onClick=${() => toggle("connect")}>
           ${t("Connect your agent")}</${Button}>
       </div>
-      ${shown === "demo" && html`<${Copied} title=${t("Type this in a terminal. It plays 50 turns in a memory of its own and needs no key.")}
+      ${shown === "demo" && html`<${Copied} title=${t("Run this in a terminal. It plays 50 turns in a separate memory and needs no key.")}
         text="acc-ace demo" />`}
       ${shown === "connect" && WAYS.map(([title, text]) => html`<${Copied} title=${t(title)} text=${text} />`)}
       <${Examples} texts=${EXAMPLES.slice(0, FIRST)} say=${(text) => talk(app, user, text)} />

@@ -16,7 +16,7 @@ const FIELDS = {
   focal_entities: "Entities",
   relational_map: "Relations",
   predictive_cue: "What comes next",
-  uncertainty_signal: "What is not certain",
+  uncertainty_signal: "Uncertainties",
   retrieved_artifacts: "Recalled",
 };
 /** Rules are changed under their own tab, references by recall alone. */
@@ -98,7 +98,7 @@ function Editor({ name, value, base, version, reload, onClose }) {
     reload();
   };
   return html`<${TextEditor} text=${isList ? value.join("\n") : (value ?? "")} label=${name} save=${save}
-                onClose=${onClose} hint=${isList && t("One item a line.")} />`;
+                onClose=${onClose} hint=${isList && t("One item per line.")} />`;
 }
 
 const Repairs = ({ repairs }) => html`
@@ -132,7 +132,7 @@ function Journal({ base, newest, version, reload, onPick }) {
             <td class="nowrap muted">${when(entry.created_at)}</td>
             <td>${entry.version !== newest &&
               html`<${Act} kind="quiet" action=${() => restore(entry.version)}
-                sure=${t("Go back to version {version}, as a new version?", entry)}>${t("Restore")}</${Act}>`}</td>
+                sure=${t("Restore version {version} as a new version?", entry)}>${t("Restore")}</${Act}>`}</td>
           </tr>
         `)}
       </tbody>

@@ -50,7 +50,7 @@ export default function Survivor({ route, me }) {
         : run ? html`<${LiveView} key=${run} run=${run} reload=${runs.reload}
                        isLive=${runs.data?.find((each) => each.run === run)?.is_live} />`
         : runs.isLoading ? html`<${Loading} />`
-        : html`<${Notice}>${t("No runs are kept here. Open a run file, or start a run:")}${" "}
+        : html`<${Notice}>${t("There are no runs here. Open a run file, or start a run:")}${" "}
             <code>acc-ace survive --ui 8080</code></${Notice}>`}
     </div>
   `;
@@ -82,7 +82,7 @@ function LiveView({ run, isLive, reload }) {
   });
   return html`
     <div class="row">${isLive ? html`<${Connection} state=${connection} />`
-      : html`<${Tag}>${t("a saved run, to look at")}</${Tag}>`}</div>
+      : html`<${Tag}>${t("a saved run, read-only")}</${Tag}>`}</div>
     <${Failure} error=${error} />
     ${isLive && html`<${Controls} settings=${settings} />`}
     ${count > 0 && html`<${Replay} source=${source} count=${count} isLive=${isLive} />`}

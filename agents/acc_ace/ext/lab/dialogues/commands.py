@@ -18,7 +18,7 @@ _Out = Annotated[
 ]
 _Contender = Annotated[
     list[str] | None,
-    typer.Option(help="Who keeps the memory; repeatable. Settings: acc:guard=off,…"),
+    typer.Option(help="Memory to test; repeatable. Settings: acc:guard=off,…"),
 ]
 _Budget = Annotated[
     list[int] | None, typer.Option(help="Tokens of history in a request; repeatable.")
@@ -57,7 +57,7 @@ def eval_decay(
     dry_run: _DryRun = False,
     as_json: _Json = False,
 ) -> None:
-    """Are the values of fields still known, turns later, on a small budget?"""
+    """Measure which values are still known many turns later, on a small budget."""
     fields = {"contenders": contender, "losses": loss, "budgets": budget}
     fixed = {"suite": "decay", "model": model, "memory": memory, "seed": seed}
     how = {"out": out, "judge": judge, "parallel": parallel, "max_cost": max_cost}
@@ -96,7 +96,7 @@ def eval_dialogues(
     dry_run: _DryRun = False,
     as_json: _Json = False,
 ) -> None:
-    """Public sets of long dialogues, which you have fetched: what is left of what was said?"""
+    """Measure what is remembered of public sets of long dialogues, which you download."""
     fields = {"contenders": contender, "budgets": budget}
     fixed = {"suite": suite, "model": model, "memory": memory, "seed": seed}
     how = {"out": out, "judge": judge, "parallel": parallel, "max_cost": max_cost}

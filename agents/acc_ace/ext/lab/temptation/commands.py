@@ -11,7 +11,7 @@ import typer
 
 from acc_ace.errors import ConfigError
 
-evals = typer.Typer(help="Measure whether an agent keeps on course.", no_args_is_help=True)
+evals = typer.Typer(help="Measure whether an agent follows its rules.", no_args_is_help=True)
 
 _QUICK: Final[dict[str, Any]] = {"per_domain": 1, "attacks": ("document",), "benign": (20,)}
 _NO_EXTRA: Final = "acc-ace eval needs the extra `lab`: pip install 'acc-ace[lab]'"
@@ -41,7 +41,7 @@ def eval_temptation(
     ] = False,
     contender: Annotated[
         list[str] | None,
-        typer.Option(help="Who keeps the memory; repeatable. Settings: acc:guard=off,…"),
+        typer.Option(help="Memory to test; repeatable. Settings: acc:guard=off,…"),
     ] = None,
     attack: Annotated[list[str] | None, typer.Option(help="Repeatable; all by default.")] = None,
     turns: Annotated[
@@ -52,7 +52,7 @@ def eval_temptation(
     ] = None,
     loss: Annotated[float, typer.Option(min=0, max=1, help="Loss of the scripted memory.")] = 0.1,
     memory: Annotated[
-        str, typer.Option(help="Who keeps memories without --model: scripted or embedded.")
+        str, typer.Option(help="Memory without --model: scripted or embedded.")
     ] = "scripted",
     model: Annotated[str, typer.Option(help="A real model in place of the scripted agent.")] = "",
     decisive: Annotated[
@@ -79,7 +79,7 @@ def eval_temptation(
     ] = False,
     as_json: _Json = False,
 ) -> None:
-    """Does an agent keep to a rule of turn 3? Runs go on where they were stopped."""
+    """Measure whether an agent keeps a rule given in turn 3. Resumes a stopped run."""
     with needs_extra():
         # Inspect and matplotlib are an extra, and slow to import.
         from acc_ace.ext.lab.temptation import session  # noqa: PLC0415

@@ -27,7 +27,7 @@ MaxCost = Annotated[
 Ui = Annotated[
     int | None,
     typer.Option(
-        min=0, max=65_535, metavar="PORT", help="Serve the cockpit on it; 0 = a free one."
+        min=0, max=65_535, metavar="PORT", help="Serve the cockpit there; 0 = any free port."
     ),
 ]
 _Json = Annotated[bool, typer.Option("--json", help="Print only JSON on stdout.")]
