@@ -192,12 +192,10 @@ def _lines(url: str, settings: Settings, models: Sequence[ModelInfo]) -> Iterato
         # The address itself would be refused, and a proxy's scheme and port are not known.
         port, reported = urlsplit(url).port, ", ".join(names.patterns)
         yield f"ACC×ACE serves on port {port}, under these names only: {reported}"
-        url = ""
-    if settings.serve_web_interface:
-        yield f"  chat      {url}/dev-ui/?app=acc_ace"
-    if not url:
         yield "  cockpit   /ui/"
-    yield f"  API       {url}/docs"
+    if settings.serve_web_interface:
+        yield "  ADK       /dev-ui/?app=acc_ace"
+    yield "  API       /docs"
     yield f"  data      {_data(settings)}"
     yield f"  access    {_access(settings)}"
     yield "Models"
