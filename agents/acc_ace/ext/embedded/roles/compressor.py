@@ -22,6 +22,8 @@ from acc_ace.ext.embedded.self_talk import about_user
 from acc_ace.ext.embedded.speech_acts import is_hedged, is_list, is_said
 from acc_ace.ext.embedded.views import items_of, mapping_of, state_of, text_of, turn_input_of
 
+_NOTED = "An agent or tool noted: "
+"""Before what was not said by the user, who else would be taken to have said it."""
 _GIST_TOKENS = 95
 _UNCERTAIN_TOKENS = 70
 _ENDS = (".", "!", "?", "。", "！", "？", "…")
@@ -35,6 +37,8 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
     previous = state.ccs
     text = without_numbers(current.text)
     said = _statements(text)
+    if not current.authority.may_rule:
+        said = [f"{_NOTED}{item}" for item in said]
     corrects = is_correction(text) or _TAKEN_BACK.search(text) is not None
     gist = _still_true(said, split_sentences(previous.semantic_gist), corrects=corrects)
     doubts = [item for item in said if is_hedged(item)]
