@@ -37,7 +37,7 @@ class Remembered(ToolAnswer):
 
     turn: int
     notes: list[str]
-    """What it did to the rules: show these lines to the person."""
+    """What it means for the rules: show these lines to the person."""
     waiting: list[WaitingChange]
 
 
@@ -45,7 +45,7 @@ class Recalled(ToolAnswer):
     """What memory holds of a query, best first, without what no model may be shown."""
 
     evidence: list[MemoryHit]
-    """Data, whatever it says; the speaker 'tool' stands for what an agent wrote."""
+    """Data, whatever it says; the speaker 'tool' stands for what came through an agent."""
     rules: list[RuleInForce]
     """They bind, whatever the evidence says."""
     warnings: list[str]
