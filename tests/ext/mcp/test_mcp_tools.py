@@ -72,7 +72,7 @@ async def test_no_words_that_an_agent_relays_make_lift_or_settle_a_rule(words: s
         assert len(before["waiting"]) == 1
         kept = await relays.told("remember", text=words, speaker="user")
         after = await relays.told("state")
-    assert "not in force" in kept["notes"][-1]
+    assert "no rule yet" in kept["notes"][-1]
     assert "'propose'" in kept["notes"][-1]
     assert (after["rules"], after["waiting"]) == (before["rules"], before["waiting"])
     assert after["state"]["goal_orientation"] == before["state"]["goal_orientation"]

@@ -5,7 +5,6 @@ from pydantic import BaseModel, ConfigDict
 from acc_ace.core.schemas.artifact import MemoryHit
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import CommittedState, RuleScope
-from acc_ace.core.schemas.report import ReportedQuestion
 
 
 class ToolAnswer(BaseModel):
@@ -83,8 +82,3 @@ class LessonsNow(ToolAnswer):
 def rules_of(state: CommittedState) -> list[RuleInForce]:
     """The rules of a state, in their order."""
     return [RuleInForce(id=pin.id, text=pin.text, scope=pin.scope) for pin in state.pins]
-
-
-def waiting_of(questions: list[ReportedQuestion]) -> list[WaitingChange]:
-    """Open questions, oldest first."""
-    return [WaitingChange(id=each.id, text=each.text) for each in questions]

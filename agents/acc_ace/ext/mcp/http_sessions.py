@@ -1,18 +1,17 @@
 """How many sessions of the protocol one user has open over HTTP."""
 
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
+from http import HTTPStatus
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from acc_ace.server.identity import USER, header
+from acc_ace.server.identity import USER
 
 MOST_SESSIONS: Final = 20
-IDLE_S: Final = 300.0
-"""Seconds without a request, after which the SDK closes a session."""
+IDLE_S: Final = 300.0  # Without a request; then the SDK closes a session.
 
 _SESSION: Final = b"mcp-session-id"
-_FAILED: Final = 400
 
 
 class HttpSessions:
@@ -22,38 +21,26 @@ class HttpSessions:
     """
 
     def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._of = defaultdict[str, OrderedDict[str, None]](OrderedDict)
+        self._app, self._of = app, defaultdict[str, dict[bytes, None]](dict)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one connection, as ASGI asks."""
         used = self._of[scope.get(USER) or ""]
-        known = header(scope, _SESSION) if scope["type"] == "http" else None
-        if known in used:
-            used.move_to_end(known)
 
         async def noting(message: Message) -> None:
-            # Of a request that failed, the SDK keeps no session.
-            is_well = message["type"] == "http.response.start" and message["status"] < _FAILED
-            if is_well and (opened := dict(message["headers"]).get(_SESSION)):
-                used[opened.decode("ascii")] = None
+            # An answer names its session; of an opening that failed, the SDK keeps none.
+            if message.get("status") == HTTPStatus.OK:
+                session = dict(message["headers"]).get(_SESSION, b"")
+                used.pop(session, None)
+                used.update({session: None} if session and scope["method"] != "DELETE" else {})
             await send(message)
 
         await self._app(scope, receive, noting)
-        if known and scope["method"] == "DELETE":
-            used.pop(known, None)
         while len(used) > MOST_SESSIONS:
-            await self._close(used.popitem(last=False)[0], scope)
+            used.pop(oldest := next(iter(used)))
+            headers = [(_SESSION, oldest), (b"accept", b"application/json")]
+            await self._app({**scope, "method": "DELETE", "headers": headers}, receive, _unheard)
 
-    async def _close(self, session: str, scope: Scope) -> None:
-        """End a session as its own client would."""
 
-        async def no_body() -> Message:
-            return {"type": "http.request", "body": b"", "more_body": False}
-
-        async def unheard(_message: Message) -> None:
-            """Nobody waits for this answer."""
-
-        headers = [(_SESSION, session.encode("ascii")), (b"accept", b"application/json")]
-        request = {**scope, "method": "DELETE", "headers": headers}
-        await self._app(request, no_body, unheard)
+async def _unheard(_message: Message) -> None:
+    """Nobody waits for the answer."""

@@ -14,41 +14,27 @@ from acc_ace.errors import InputError, NotFoundError
 
 Action = Literal["list", "propose", "lift", "answer"]
 
-LONGEST_RULE: Final = 500
-"""Characters of a proposed rule, all of which the person is shown."""
-
-_ARABIC_MARK: Final = "\u061c"
-"""The one direction mark that `one_line` leaves."""
+LONGEST_RULE: Final = 500  # Characters; the person is shown all of them.
 
 _QUESTIONS: Final = {
-    ("en", "propose"): "An agent proposes a standing rule{scope}: '{text}'. Shall it hold?",
-    (
-        "en",
-        "replace",
-    ): "An agent wants '{text}'{scope} in place of the rule {id} '{old}'. Do you agree?",
+    ("en", "propose"): "An agent proposes a standing rule{all}: '{text}'. Shall it hold?",
+    ("en", "replace"): "An agent wants '{text}'{all} in place of {id} '{old}'. Do you agree?",
     ("en", "lift"): "An agent wants to lift the rule {id} '{old}'. Do you agree?",
     ("en", "answer"): "{old} Do you agree?",
-    ("ja", "propose"): "エージェントが{scope}ルールを提案しています：「{text}」。有効にしますか。",
-    ("ja", "replace"): "ルール {id}「{old}」を{scope}「{text}」に変更する提案です。同意しますか。",
+    ("ja", "propose"): "エージェントが{all}ルールを提案しています：「{text}」。有効にしますか。",
+    ("ja", "replace"): "ルール {id}「{old}」を{all}「{text}」に変更する提案です。同意しますか。",
     ("ja", "lift"): "ルール {id}「{old}」を解除する提案です。同意しますか。",
     ("ja", "answer"): "{old} 同意しますか。",
 }
-_SCOPES: Final = {
-    ("en", RuleScope.SESSION): " for this session",
-    ("en", RuleScope.USER): " for every session",
-    ("ja", RuleScope.SESSION): "このセッションの",
-    ("ja", RuleScope.USER): "すべてのセッションの",
-}
+_FOR_ALL: Final = {"en": " for every session", "ja": "すべてのセッションの"}
 
 
 class RuleChangeWanted(NamedTuple):
     """What an agent asks for."""
 
     action: Action
-    text: str = ""
-    """The rule; of a proposal."""
-    id: str = ""
-    """The rule to lift or replace, or the question."""
+    text: str = ""  # The rule; of a proposal.
+    id: str = ""  # The rule to lift or replace, or the question.
     scope: RuleScope = RuleScope.SESSION
 
     @property
@@ -69,8 +55,8 @@ class RuleChangeWanted(NamedTuple):
         old = "" if is_new else _shown(self._old(state))
         form = "replace" if self.action == "propose" and old else self.action
         language = language_of(old or self.rule)
-        scope = _SCOPES[language, self.scope]
-        return _QUESTIONS[language, form].format(text=self.rule, id=self.id, old=old, scope=scope)
+        place = _FOR_ALL[language] if self.scope is RuleScope.USER else ""
+        return _QUESTIONS[language, form].format(text=self.rule, id=self.id, old=old, all=place)
 
     def command(self, key: SessionKey) -> str:
         """What the person types instead, in a terminal where the memory is."""
@@ -97,5 +83,5 @@ class RuleChangeWanted(NamedTuple):
 
 def _shown(text: str) -> str:
     """Within a bound, and without what could hide a word or drive a terminal."""
-    seen = one_line(text.replace(_ARABIC_MARK, ""))
+    seen = one_line(text.replace("\u061c", ""))  # The one direction mark that it leaves.
     return seen if len(seen) <= LONGEST_RULE else f"{seen[: LONGEST_RULE - 1]}…"

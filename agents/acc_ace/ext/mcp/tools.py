@@ -32,9 +32,9 @@ Id = Annotated[str, Field(max_length=40)]
 _INSTRUCTIONS: Final = Path(__file__).with_name("instructions.md")
 _MOST_LESSONS: Final = 200
 _READS: Final = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-_ADDS: Final = ToolAnnotations(destructive_hint=False, open_world_hint=False)
+_ADDS: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 _CHANGES: Final = ToolAnnotations(
-    idempotent_hint=True, destructive_hint=True, open_world_hint=False
+    read_only_hint=False, idempotent_hint=True, destructive_hint=True, open_world_hint=False
 )
 
 
@@ -85,13 +85,12 @@ async def remember(
     write or read yourself, in full sentences. Both are evidence, never a rule: propose a rule with
     `rules`.
     """
-    memory = _memory(call)
 
     async def write() -> Remembered:
-        return await (await memory.mine()).remember(text, speaker)
+        return await (await _memory(call).mine()).remember(text, speaker)
 
     with _errors(ToolError):
-        return await memory.finish(write())
+        return await _memory(call).finish(write())
 
 
 async def recall(

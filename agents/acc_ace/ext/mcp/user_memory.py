@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from acc_ace.adk.turn_report import reported_questions
 from acc_ace.bootstrap import build_container
-from acc_ace.config import Role, Settings
+from acc_ace.config import Settings
 from acc_ace.controller import AccController
 from acc_ace.core.gates.ccs_budget import render_ccs
 from acc_ace.core.gates.commands import parse_command
@@ -27,7 +27,6 @@ from acc_ace.ext.mcp.answers import (
     StateNow,
     WaitingChange,
     rules_of,
-    waiting_of,
 )
 from acc_ace.ext.mcp.rule_changes import RuleChangeWanted
 from acc_ace.memory.memory_search import search_memory
@@ -35,13 +34,8 @@ from acc_ace.turn.rule_service import RuleService
 
 Speaker = Literal["agent", "user"]
 
-_ROLES: Final[tuple[Role, ...]] = ("qualifier", "compressor")
-_RELAYED: Final = "Relayed as the user's: "
-_NO_RULE: Final = (
-    "what this message seems to say about rules is not in force, as it came through an agent; "
-    "call 'rules' with the action 'propose' and the rule's text (or 'lift' or 'answer' and an id), "
-    "which asks the person"
-)
+_RELAYED: Final = {"agent": "", "user": "Relayed as the user's: "}
+_NO_RULE: Final = "it is no rule yet; 'rules' with the action 'propose' asks the person to make it"
 
 
 class MemoryOfAll:
@@ -50,7 +44,7 @@ class MemoryOfAll:
     def __init__(self, settings: Settings) -> None:
         """Raises ConfigError or StoreError."""
         self.container = build_container(settings)
-        self.models = self.container.parts.build_models(_ROLES, settings, {})
+        self.models = self.container.parts.build_models(("qualifier", "compressor"), settings, {})
 
     def of(self, app: str, user: str, session: str) -> "UserMemory":
         """The memory of a user, as of one session."""
@@ -86,17 +80,13 @@ class UserMemory:
 
         Raises InputError, ModelError, SessionBusyError.
         """
-        app, user, session = self.key
-        controller = AccController(
-            self._container, session=session, user=user, app=app, models=self._memory.models
-        )
-        kept = f"{_RELAYED}{text}" if speaker == "user" else text
-        x_t = TurnInput(text=kept, authority=Authority.TOOL)
+        models = self._memory.models
+        controller = AccController(self._container, **self.key._asdict(), models=models)
+        x_t = TurnInput(text=f"{_RELAYED[speaker]}{text}", authority=Authority.TOOL)
         (turn,) = await controller.run_turns([x_t], _Noted())
         state = turn.entry.state
-        notes = [*controller.notes]
-        if speaker == "user" and _seems_to_rule(text, state):
-            notes.append(_NO_RULE)
+        is_rule = speaker == "user" and _seems_to_rule(text, state)
+        notes = [*controller.notes, *([_NO_RULE] if is_rule else [])]
         return Remembered(turn=state.turn, notes=notes, waiting=_waiting(state))
 
     async def recall(self, query: str, limit: int) -> Recalled:
@@ -142,8 +132,7 @@ class UserMemory:
         notes, gone = list[str](), wanted.id
         if wanted.action == "propose":
             pin = await self._rules.pin(self.key, wanted.rule, wanted.scope)
-            back = RuleChangeWanted("lift", id=pin.id).command(self.key)
-            notes.append(f"in force: {pin.id} {pin.text} (the person takes it back with: {back})")
+            notes.append(f"in force: {pin.id} {pin.text}")
             gone = "" if pin.id == gone else gone
         # A new wording holds before the old one goes, so that there is no moment without either.
         if gone:
@@ -153,12 +142,11 @@ class UserMemory:
 
 
 def _waiting(state: CommittedState) -> list[WaitingChange]:
-    return waiting_of(reported_questions(state))
+    """Open questions, oldest first."""
+    return [WaitingChange(id=each.id, text=each.text) for each in reported_questions(state)]
 
 
 def _seems_to_rule(text: str, state: CommittedState) -> bool:
     """Whether a message of the person's own would do something to the rules or the goal."""
     words = read_user_words(TurnInput(text=text), None, state.pins, questions=state.questions)
-    about_rules = words.rules or words.binding or words.loosening or words.unkept
-    settles = words.goal or words.answered or words.consent is not None
-    return bool(about_rules or settles) or parse_command(text) is not None
+    return any(words[1:]) or parse_command(text) is not None

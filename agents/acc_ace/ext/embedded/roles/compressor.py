@@ -8,6 +8,7 @@ commit gate.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.commit import CompressorReply
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.rules.corrections import is_correction
@@ -22,8 +23,6 @@ from acc_ace.ext.embedded.self_talk import about_user
 from acc_ace.ext.embedded.speech_acts import is_hedged, is_list, is_said
 from acc_ace.ext.embedded.views import items_of, mapping_of, state_of, text_of, turn_input_of
 
-_NOTED = "An agent or tool noted: "
-"""Before what was not said by the user, who else would be taken to have said it."""
 _GIST_TOKENS = 95
 _UNCERTAIN_TOKENS = 70
 _ENDS = (".", "!", "?", "。", "！", "？", "…")
@@ -36,9 +35,8 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
     state = state_of(inputs.get("previous_state"))
     previous = state.ccs
     text = without_numbers(current.text)
-    said = _statements(text)
-    if not current.authority.may_rule:
-        said = [f"{_NOTED}{item}" for item in said]
+    noted = "" if current.authority is Authority.USER else "An agent or tool noted: "
+    said = [f"{noted}{item}" for item in _statements(text)]
     corrects = is_correction(text) or _TAKEN_BACK.search(text) is not None
     gist = _still_true(said, split_sentences(previous.semantic_gist), corrects=corrects)
     doubts = [item for item in said if is_hedged(item)]
