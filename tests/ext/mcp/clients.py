@@ -12,7 +12,6 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.server.mcpserver import MCPServer
 from mcp_types import CallToolResult, ElicitResult
 
-from acc_ace.controller import AccController
 from acc_ace.ext.mcp.http import http_app
 from acc_ace.ext.mcp.lazy_memory import LazyMemory
 from acc_ace.ext.mcp.tools import build_server
@@ -29,14 +28,6 @@ TOKENS: Final = {"aiko": AIKO, "bob": BOB}
 def server(chosen: Settings | None = None) -> MCPServer[LazyMemory]:
     """A server over the stores of the settings."""
     return build_server(LazyMemory(chosen or Settings(), app="acc_ace", user="user", session="mcp"))
-
-
-async def say(*messages: str, user: str = "user") -> None:
-    """What the person says with their own hand, in the session that clients use."""
-    controller = AccController.from_settings(session="mcp", user=user)
-    for message in messages:
-        await controller.update_state(message, None)
-    await controller.close()
 
 
 class Person:

@@ -6,7 +6,8 @@ import shlex
 import pytest
 
 from tests.e2e.test_cli import CommandLine, acc_ace
-from tests.ext.mcp.clients import GENERATIONS, Person, agent, say
+from tests.ext.mcp.clients import GENERATIONS, Person, agent
+from tests.ext.mcp.hands import say
 from tests.fakes.extensions import needs
 
 __all__ = ["acc_ace"]

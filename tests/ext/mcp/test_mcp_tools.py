@@ -8,7 +8,8 @@ from acc_ace.bootstrap import build_container
 from acc_ace.core.playbook.playbook_service import PlaybookService
 from config import Settings
 from schemas.delta import DeltaBatch, DeltaOperation, DeltaType
-from tests.ext.mcp.clients import GENERATIONS, agent, say
+from tests.ext.mcp.clients import GENERATIONS, agent
+from tests.ext.mcp.hands import say
 from tests.fakes.extensions import needs
 
 pytestmark = needs("embedded")
@@ -70,10 +71,10 @@ async def test_no_words_that_an_agent_relays_make_lift_or_settle_a_rule(words: s
     async with agent() as relays:
         before = await relays.told("state")
         assert len(before["waiting"]) == 1
-        kept = await relays.told("remember", text=words, speaker="user")
+        answer = await relays.told("remember", text=words, speaker="user")
         after = await relays.told("state")
-    assert "no rule yet" in kept["notes"][-1]
-    assert "'propose'" in kept["notes"][-1]
+    assert "no rule yet" in answer["notes"][-1]
+    assert "'propose'" in answer["notes"][-1]
     assert (after["rules"], after["waiting"]) == (before["rules"], before["waiting"])
     assert after["state"]["goal_orientation"] == before["state"]["goal_orientation"]
 
@@ -89,9 +90,9 @@ async def test_no_words_that_an_agent_relays_erase_a_memory(words: str) -> None:
 
 async def test_a_fact_that_an_agent_relays_is_no_matter_of_rules() -> None:
     async with agent() as relays:
-        kept = await relays.told("remember", text="The bucket is gs://foo.", speaker="user")
+        answer = await relays.told("remember", text="The bucket is gs://foo.", speaker="user")
         [piece, *_] = (await relays.told("recall", query="bucket"))["evidence"]
-    assert kept["notes"] == []
+    assert answer["notes"] == []
     assert (piece["speaker"], piece["text"]) == (
         "tool",
         "Relayed as the user's: The bucket is gs://foo.",

@@ -83,5 +83,5 @@ class RuleChangeWanted(NamedTuple):
 
 def _shown(text: str) -> str:
     """Within a bound, and without what could hide a word or drive a terminal."""
-    seen = one_line(text.replace("\u061c", ""))  # The one direction mark that it leaves.
-    return seen if len(seen) <= LONGEST_RULE else f"{seen[: LONGEST_RULE - 1]}…"
+    line = one_line(text.replace("\u061c", ""))  # The one direction mark that it leaves.
+    return line if len(line) <= LONGEST_RULE else f"{line[: LONGEST_RULE - 1]}…"
