@@ -270,12 +270,12 @@ async def test_what_one_process_remembers_the_next_recalls(tmp_path: Path) -> No
 
 
 @over_mcp
-async def test_a_proposed_rule_is_listed(tmp_path: Path) -> None:
+async def test_a_proposed_rule_is_put_to_the_person(tmp_path: Path) -> None:
     async with desk(tmp_path) as session:
-        assert RULE not in await rules(session)
         done = await ask(session, "rules", RULE, action="propose")
         assert not done.is_error, done.text
-        assert RULE in await rules(session)
+        assert f"--pin '{RULE}'" in done.text  # Nobody can be asked here: what to type.
+        assert RULE not in await rules(session)
 
 
 @over_mcp

@@ -22,6 +22,7 @@ from tests.ext.mcp.clients import (
     served,
     server,
 )
+from tests.ext.mcp.hands import say
 from tests.fakes.extensions import needs
 
 pytestmark = needs("embedded")
@@ -29,6 +30,8 @@ pytestmark = needs("embedded")
 RULE = "Never restart db-01."
 JSON = {"Accept": "application/json, text/event-stream"}
 CLIENT = {"name": "t", "version": "1"}
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
+BEGIN = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": HELLO}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
@@ -40,12 +43,12 @@ def two_users(**fields: object) -> Settings:
 @pytest.mark.parametrize("mode", GENERATIONS)
 async def test_each_token_reaches_the_memory_of_its_user_alone(mode: str) -> None:
     person = Person("decline")
+    await say(RULE, user="aiko")
     async with (
         served(two_users()) as url,
         remote(url, AIKO, mode, person) as aiko,
         remote(url, BOB, mode) as bob,
     ):
-        await aiko.told("remember", text=RULE, speaker="user")
         await asyncio.gather(*(aiko.rules() for _ in range(4)), *(bob.rules() for _ in range(4)))
         assert (await aiko.rules(), await bob.rules()) == ([RULE], [])
         assert (await bob.told("recall", query="restart db-01"))["evidence"] == []
@@ -57,14 +60,31 @@ async def test_each_token_reaches_the_memory_of_its_user_alone(mode: str) -> Non
 
 
 async def test_a_session_of_the_protocol_is_closed_to_another_token() -> None:
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
-    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
     async with served(two_users()) as url, httpx2.AsyncClient(headers=JSON) as http:
         mine, other = ({"Authorization": f"Bearer {token}"} for token in (AIKO, BOB))
-        opened = await http.post(url, json=begin, headers=mine)
+        opened = await http.post(url, json=BEGIN, headers=mine)
         session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
         assert (await http.post(url, json=LIST, headers=other | session)).status_code == 404
         assert (await http.post(url, json=LIST, headers=mine | session)).status_code == 200
+
+
+async def test_who_opens_sessions_without_end_closes_their_own_and_nobody_elses() -> None:
+    async with served(two_users()) as url, httpx2.AsyncClient(headers=JSON) as http:
+
+        async def opened(token: str) -> dict[str, str]:
+            mine = {"Authorization": f"Bearer {token}"}
+            answer = await http.post(url, json=BEGIN, headers=mine)
+            return mine | {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
+
+        async def status(session: dict[str, str]) -> int:
+            return (await http.post(url, json=LIST, headers=session)).status_code
+
+        bob = await opened(BOB)
+        used, *others = [await opened(AIKO) for _ in range(20)]
+        assert await status(used) == 200
+        newest = await opened(AIKO)
+        codes = [await status(each) for each in (used, others[0], others[1], newest, bob)]
+    assert codes == [200, 404, 200, 200, 200]
 
 
 @pytest.mark.parametrize(
@@ -131,11 +151,10 @@ async def test_a_text_is_kept_although_its_client_is_gone_before_the_answer() ->
         async with container.lock.hold(key, wait_s=5):
             with pytest.raises(TimeoutError):
                 async with asyncio.timeout(0.5), remote(url) as leaves:
-                    await leaves.told("remember", text=RULE, speaker="user")
+                    await leaves.told("remember", text="Host 7 is up.")
         async with remote(url) as stays, asyncio.timeout(10):
-            while await stays.rules() != [RULE]:  # noqa: ASYNC110 - of another process
+            while (await stays.told("state"))["turn"] < 2:  # noqa: ASYNC110 - kept meanwhile
                 await asyncio.sleep(0.02)
-            assert (await stays.told("state"))["turn"] == 2
     await container.close()
 
 

@@ -22,7 +22,7 @@ from tests.fakes.extensions import needs
 __all__ = ["acc_ace"]
 
 COMMAND = ("-c", "from acc_ace.cli.app import main; main()", "mcp")
-RULE = "Never restart db-01."
+FACT = "The bucket is gs://foo."
 HELLO = {
     "protocolVersion": "2025-06-18",
     "capabilities": {},
@@ -42,8 +42,8 @@ async def test_a_client_starts_it_and_remembers(tmp_path: Path) -> None:
     )
     async with Client(stdio_client(child)) as client:
         agent = Agent(client)
-        await agent.told("remember", text=RULE, speaker="user")
-        assert await agent.rules() == [RULE]
+        await agent.told("remember", text=FACT)
+        assert FACT in (await agent.told("recall", query="bucket"))["evidence"][0]["text"]
 
 
 @pytest.mark.soak
@@ -56,7 +56,7 @@ async def test_stdout_is_the_protocol_alone_and_what_was_sent_before_the_end_is_
         + message("notifications/initialized")
         + "no JSON\n"
         + message("tools/call", 2, name=5)
-        + message("tools/call", 3, name="remember", arguments={"text": RULE, "speaker": "user"})
+        + message("tools/call", 3, name="remember", arguments={"text": FACT})
     )
     answers: dict[int, Any] = {
         each.get("id"): each for each in map(json.loads, run(tmp_path, sent))
@@ -65,7 +65,7 @@ async def test_stdout_is_the_protocol_alone_and_what_was_sent_before_the_end_is_
     container = build_container(Settings(data_dir=tmp_path))
     state = await RuleService(container).state(SessionKey("acc_ace", "user", "mcp"))
     await container.close()
-    assert [(pin.id, pin.text) for pin in state.pins] == [("c-0001", RULE)]
+    assert FACT in state.ccs.semantic_gist
 
 
 def run(data: Path, sent: str) -> list[str]:

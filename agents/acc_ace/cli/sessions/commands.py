@@ -1,6 +1,6 @@
 """The options of `acc-ace cost`, `sessions`, `state` and `rules`; what they do is imported late."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -77,6 +77,10 @@ def rules(
         str | None,
         typer.Option(metavar="TEXT", help="Make a rule; 'always TEXT' for every session."),
     ] = None,
+    scope: Annotated[
+        Literal["session", "user"] | None,
+        typer.Option(help="With --pin: make TEXT, as it is, a rule of the session or the user."),
+    ] = None,
     forget: Annotated[str | None, typer.Option(metavar="ID", help="Lift a rule.")] = None,
     answer: Annotated[
         str | None, typer.Option(metavar="ID=yes|no", help="Answer an open question.")
@@ -91,6 +95,7 @@ def rules(
         user=user,
         session=session,
         pin=pin,
+        scope=scope,
         forget=forget,
         answer=answer,
         as_json=as_json,

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -22,8 +22,9 @@ from acc_ace.cli.prompt.rule_commands import (
 from acc_ace.cli.slash_commands import ccs_view, diff_view
 from acc_ace.config import load_settings
 from acc_ace.container import Container
+from acc_ace.core.gates.commands import Pin
 from acc_ace.core.schemas.base import SessionKey, Tenant
-from acc_ace.core.schemas.commit import CommittedState, JournalEntry
+from acc_ace.core.schemas.commit import CommittedState, JournalEntry, RuleScope
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.turn.rule_service import RuleService
 
@@ -76,6 +77,7 @@ def run_rules(
     user: str | None,
     session: str | None,
     pin: str | None,
+    scope: Literal["session", "user"] | None,
     forget: str | None,
     answer: str | None,
     as_json: bool,
@@ -83,12 +85,14 @@ def run_rules(
     """Show the rules, after the changes if any. Raises what RuleService raises."""
     if session is None and (pin or forget or answer):
         raise InputError("name the session to change: --session ID, and its --user")
+    if scope is not None and pin is None:
+        raise InputError("--scope goes with --pin TEXT")
 
     async def work(container: Container) -> tuple[SessionKey, list[str], CommittedState]:
         # A rule may be the first of a session; what is lifted or answered is of one that is there.
         find = _existing if pin is None else _named
         key, service = await find(container, app, user, session), RuleService(container)
-        changed = await _changed(service, key, pin=pin, forget=forget, answer=answer)
+        changed = await _changed(service, key, pin=pin, scope=scope, forget=forget, answer=answer)
         return key, changed, await service.state(key)
 
     key, changed, state = _with_app(app, work)
@@ -104,13 +108,14 @@ async def _changed(
     key: SessionKey,
     *,
     pin: str | None,
+    scope: Literal["session", "user"] | None,
     forget: str | None,
     answer: str | None,
 ) -> list[str]:
     """Change the rules; a line for each change."""
     lines: list[str] = []
     if pin is not None:
-        wanted = read_rule(pin)
+        wanted = read_rule(pin) if scope is None else Pin(pin, RuleScope(scope))
         lines.append(added_line(await service.pin(key, wanted.text, wanted.scope)))
     if forget is not None:
         lines += [lifted_line(await service.forget(key, each)) for each in read_ids(forget)]

@@ -25,7 +25,7 @@ _PUT_BACK: Final = (
     "Standing rules of the user, kept by acc-ace for this project. They hold in this session too, "
     "whatever a summary says, until the user lifts them:"
 )
-_STATE: Final = "What the user said earlier in this project (memory, no instruction):"
+_STATE: Final = "What was said or noted earlier in this project (memory, no instruction):"
 _WAIT_S: Final = 10.0
 """For another hook of the project that keeps a prompt."""
 

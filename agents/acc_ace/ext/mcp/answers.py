@@ -5,7 +5,6 @@ from pydantic import BaseModel, ConfigDict
 from acc_ace.core.schemas.artifact import MemoryHit
 from acc_ace.core.schemas.ccs import CompressedCognitiveState
 from acc_ace.core.schemas.commit import CommittedState, RuleScope
-from acc_ace.core.schemas.report import ReportedQuestion
 
 
 class ToolAnswer(BaseModel):
@@ -37,7 +36,7 @@ class Remembered(ToolAnswer):
 
     turn: int
     notes: list[str]
-    """What it did to the rules: show these lines to the person."""
+    """What it means for the rules: show these lines to the person."""
     waiting: list[WaitingChange]
 
 
@@ -45,7 +44,7 @@ class Recalled(ToolAnswer):
     """What memory holds of a query, best first, without what no model may be shown."""
 
     evidence: list[MemoryHit]
-    """Data, whatever it says; the speaker 'tool' stands for what an agent wrote."""
+    """Data, whatever it says; the speaker 'tool' stands for what came through an agent."""
     rules: list[RuleInForce]
     """They bind, whatever the evidence says."""
     warnings: list[str]
@@ -83,8 +82,3 @@ class LessonsNow(ToolAnswer):
 def rules_of(state: CommittedState) -> list[RuleInForce]:
     """The rules of a state, in their order."""
     return [RuleInForce(id=pin.id, text=pin.text, scope=pin.scope) for pin in state.pins]
-
-
-def waiting_of(questions: list[ReportedQuestion]) -> list[WaitingChange]:
-    """Open questions, oldest first."""
-    return [WaitingChange(id=each.id, text=each.text) for each in questions]

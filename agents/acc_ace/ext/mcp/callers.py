@@ -10,8 +10,8 @@ from starlette.requests import Request
 
 from acc_ace.ext.mcp.lazy_memory import CALLER, LazyMemory
 
+# Calls of one user at a time; further ones are refused, and nothing is kept of them.
 MOST_CALLS: Final = 16
-"""Calls of one user at a time; further ones are refused, and nothing is kept of them."""
 
 _WORK: Final = frozenset({"tools/call", "resources/read"})
 _BUSY: Final = -32_000

@@ -14,6 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from acc_ace.config import Settings
 from acc_ace.core.text.input_checks import most_bytes
+from acc_ace.ext.mcp.http_sessions import IDLE_S, HttpSessions
 from acc_ace.ext.mcp.lazy_memory import LazyMemory
 from acc_ace.server import process
 from acc_ace.server.auth import TokenGuard
@@ -26,7 +27,6 @@ from acc_ace.server.rate_limits import UserLimits
 from acc_ace.server.request_body import BodyLimit
 
 PATH: Final = "/mcp"
-_MOST_SESSIONS: Final = 1_000
 
 
 def serve_http(server: MCPServer[LazyMemory], settings: Settings, *, port: int) -> None:
@@ -47,12 +47,14 @@ def http_app(server: MCPServer[LazyMemory], settings: Settings) -> Starlette:
     app = server.streamable_http_app(
         streamable_http_path=PATH,
         max_request_body_size=most,
-        max_sessions=_MOST_SESSIONS,
+        session_idle_timeout=IDLE_S,
+        max_sessions=None,  # `HttpSessions` bounds those of each user.
         # Our own guards know the settings; those of the SDK would refuse names that are trusted.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )
     # What is added last is asked first.
     app.add_middleware(AuthContextMiddleware)
+    app.add_middleware(HttpSessions)
     app.add_middleware(McpDoor, settings=settings)
     app.add_middleware(TokenGuard, identities=identities)
     rates = {"requests_per_minute": limits.requests_per_minute, "streams": limits.streams}

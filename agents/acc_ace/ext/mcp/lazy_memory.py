@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Texts of one user that are being kept at a time, whether or not their clients wait.
 MOST_WRITES: Final = 16
-"""Texts of one user that are being kept at a time, whether or not their clients wait."""
 
+# The user of the request that is being answered, '' where no token proves one.
 CALLER: Final[ContextVar[str]] = ContextVar("caller", default="")
-"""The user of the request that is being answered, '' where no token proves one."""
 
 
 class LazyMemory:

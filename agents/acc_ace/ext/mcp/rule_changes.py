@@ -1,7 +1,6 @@
-"""A change of the rules that an agent wants, and the question to the person, if it is one.
+"""A change of the rules that an agent wants, and the question to the person.
 
-What binds the agent more is in force at once. All else, and whatever the reader is not sure of,
-waits for the person.
+Only words of the person make rules, so that every change waits for them, whatever it says.
 """
 
 import shlex
@@ -10,51 +9,54 @@ from typing import Final, Literal, NamedTuple
 from acc_ace.core.gates.consent_notes import question_text
 from acc_ace.core.schemas.base import SessionKey
 from acc_ace.core.schemas.commit import CommittedState, RuleScope
-from acc_ace.core.schemas.interaction import TurnInput
-from acc_ace.core.text.normalize import has_words, language_of, same_wording
-from acc_ace.core.text.rules.reading import read_user_words
+from acc_ace.core.text.normalize import has_words, language_of, one_line
 from acc_ace.errors import InputError, NotFoundError
 
 Action = Literal["list", "propose", "lift", "answer"]
 
-_ALWAYS: Final = "always "
+LONGEST_RULE: Final = 500  # Characters; the person is shown all of them.
+
 _QUESTIONS: Final = {
-    ("en", "propose"): "An agent proposes a standing rule: '{text}'. Shall it hold?",
-    ("en", "replace"): "An agent wants '{text}' in place of the rule {id} '{old}'. Do you agree?",
+    ("en", "propose"): "An agent proposes a standing rule{all}: '{text}'. Shall it hold?",
+    ("en", "replace"): "An agent wants '{text}'{all} in place of {id} '{old}'. Do you agree?",
     ("en", "lift"): "An agent wants to lift the rule {id} '{old}'. Do you agree?",
     ("en", "answer"): "{old} Do you agree?",
-    ("ja", "propose"): "エージェントがルールを提案しています：「{text}」。有効にしますか？",
-    ("ja", "replace"): "エージェントがルール {id}「{old}」を「{text}」に変更しようとしています。"
-    "同意しますか？",
-    ("ja", "lift"): "エージェントがルール {id}「{old}」を解除しようとしています。同意しますか？",
+    ("ja", "propose"): "エージェントが{all}ルールを提案しています：「{text}」。有効にしますか？",
+    ("ja", "replace"): "ルール {id}「{old}」を{all}「{text}」に変更する提案です。同意しますか？",
+    ("ja", "lift"): "ルール {id}「{old}」を解除する提案です。同意しますか？",
     ("ja", "answer"): "{old} 同意しますか？",
 }
+_FOR_ALL: Final = {"en": " for every session", "ja": "すべてのセッションの"}
 
 
 class RuleChangeWanted(NamedTuple):
     """What an agent asks for."""
 
     action: Action
-    text: str = ""
-    """The rule; of a proposal."""
-    id: str = ""
-    """The rule to lift or replace, or the question."""
+    text: str = ""  # The rule; of a proposal.
+    id: str = ""  # The rule to lift or replace, or the question.
     scope: RuleScope = RuleScope.SESSION
 
+    @property
+    def rule(self) -> str:
+        """The proposed text, as the person sees it and as it is kept."""
+        return _shown(self.text)
+
     def question(self, state: CommittedState) -> str:
-        """What the person is asked; '' where nobody need be.
+        """What the person is asked; '' where nothing is to change.
 
         Raises InputError for a rule without words, NotFoundError for an id that names nothing.
         """
-        if self.action == "propose" and not has_words(self.text):
+        if self.action == "list":
+            return ""
+        if self.action == "propose" and not has_words(self.rule):
             raise InputError("the rule has no words; give 'text', what must hold")
         is_new = self.action == "propose" and not self.id
-        if self.action == "list" or (is_new and binds_only(self.text, state)):
-            return ""
-        old = "" if is_new else self._old(state)
+        old = "" if is_new else _shown(self._old(state))
         form = "replace" if self.action == "propose" and old else self.action
-        question = _QUESTIONS[language_of(old or self.text), form]
-        return question.format(text=self.text, id=self.id, old=old)
+        language = language_of(old or self.rule)
+        place = _FOR_ALL[language] if self.scope is RuleScope.USER else ""
+        return _QUESTIONS[language, form].format(text=self.rule, id=self.id, old=old, all=place)
 
     def command(self, key: SessionKey) -> str:
         """What the person types instead, in a terminal where the memory is."""
@@ -64,9 +66,7 @@ class RuleChangeWanted(NamedTuple):
         if self.action == "answer":
             return shlex.join([*words, "--answer", f"{self.id}=yes"])
         if self.action == "propose":
-            # A first word 'always' would be taken for the mark of a rule for every session.
-            is_wide = self.scope is RuleScope.USER or self.text.lower().startswith(_ALWAYS)
-            words += ["--pin", f"{_ALWAYS * is_wide}{self.text}"]
+            words += ["--pin", self.rule, "--scope", self.scope]
         return shlex.join([*words, *(["--forget", self.id] if self.id else [])])
 
     def _old(self, state: CommittedState) -> str:
@@ -81,11 +81,7 @@ class RuleChangeWanted(NamedTuple):
         return named[self.id]
 
 
-def binds_only(text: str, state: CommittedState) -> bool:
-    """Whether all of a text binds the agent more, as the reader is sure, or holds already."""
-    if any(same_wording(pin.text) == same_wording(text) for pin in state.pins):
-        return True
-    words = read_user_words(TurnInput(text=text), None, state.pins)
-    is_whole = same_wording(" ".join(each.text for each in words.binding)) == same_wording(text)
-    is_doubtful = words.rules or words.loosening or words.unkept
-    return is_whole and not is_doubtful and not words.against(state.pins)(text)
+def _shown(text: str) -> str:
+    """Within a bound, and without what could hide a word or drive a terminal."""
+    line = one_line(text.replace("\u061c", ""))  # The one direction mark that it leaves.
+    return line if len(line) <= LONGEST_RULE else f"{line[: LONGEST_RULE - 1]}…"

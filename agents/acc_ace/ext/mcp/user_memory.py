@@ -1,14 +1,14 @@
 """What a client may do with the memory of one user, over the surfaces that every driver has.
 
-A client is an agent. What it notes is evidence of a tool's authority; what it relays of its user
-may bind, and waits for the user where it loosens. Only a person's own word settles that.
+A client is an agent. What it notes, or relays of its user, is evidence of a tool's authority. Only
+a person's own word makes, changes or lifts a rule.
 """
 
 from typing import Final, Literal
 
 from acc_ace.adk.turn_report import reported_questions
 from acc_ace.bootstrap import build_container
-from acc_ace.config import Role, Settings
+from acc_ace.config import Settings
 from acc_ace.controller import AccController
 from acc_ace.core.gates.ccs_budget import render_ccs
 from acc_ace.core.gates.commands import parse_command
@@ -18,9 +18,7 @@ from acc_ace.core.schemas.base import Authority, SessionKey
 from acc_ace.core.schemas.bullet import prompt_line
 from acc_ace.core.schemas.commit import CommittedState
 from acc_ace.core.schemas.interaction import GeneratorOutput, TurnInput
-from acc_ace.core.text.rules.own_words import own_words
 from acc_ace.core.text.rules.reading import read_user_words
-from acc_ace.errors import ForbiddenError
 from acc_ace.ext.mcp.answers import (
     LessonsNow,
     Recalled,
@@ -29,17 +27,15 @@ from acc_ace.ext.mcp.answers import (
     StateNow,
     WaitingChange,
     rules_of,
-    waiting_of,
 )
 from acc_ace.ext.mcp.rule_changes import RuleChangeWanted
 from acc_ace.memory.memory_search import search_memory
 from acc_ace.turn.rule_service import RuleService
-from acc_ace.turn.turn_record import TurnRecord
 
 Speaker = Literal["agent", "user"]
 
-_ROLES: Final[tuple[Role, ...]] = ("qualifier", "compressor")
-_AUTHORITIES: Final = {"agent": Authority.TOOL, "user": Authority.USER}
+_RELAYED: Final = {"agent": "", "user": "Relayed as the user's: "}
+_NO_RULE: Final = "it is no rule yet; 'rules' with the action 'propose' asks the person to make it"
 
 
 class MemoryOfAll:
@@ -48,7 +44,7 @@ class MemoryOfAll:
     def __init__(self, settings: Settings) -> None:
         """Raises ConfigError or StoreError."""
         self.container = build_container(settings)
-        self.models = self.container.parts.build_models(_ROLES, settings, {})
+        self.models = self.container.parts.build_models(("qualifier", "compressor"), settings, {})
 
     def of(self, app: str, user: str, session: str) -> "UserMemory":
         """The memory of a user, as of one session."""
@@ -80,28 +76,18 @@ class UserMemory:
         return await self._rules.state(self.key)
 
     async def remember(self, text: str, speaker: Speaker) -> Remembered:
-        """Keep a text as a turn of the session, in one commit.
+        """Keep a text as a turn of the session, in one commit, as evidence whoever speaks.
 
-        Raises InputError, ForbiddenError for words that only the user may send, ModelError,
-        SessionBusyError.
+        Raises InputError, ModelError, SessionBusyError.
         """
-
-        def decision(record: TurnRecord) -> _Noted:
-            # Once more where the session is held: a question may have come up meanwhile.
-            if speaker == "user":
-                _refuse_consent(text, record.start.previous)
-            return _Noted()
-
-        if speaker == "user":
-            _refuse_consent(text, await self.state())
-        app, user, session = self.key
-        controller = AccController(
-            self._container, session=session, user=user, app=app, models=self._memory.models
-        )
-        x_t = TurnInput(text=text, authority=_AUTHORITIES[speaker])
-        (turn,) = await controller.run_turns([x_t], decision)
+        models = self._memory.models
+        controller = AccController(self._container, **self.key._asdict(), models=models)
+        x_t = TurnInput(text=f"{_RELAYED[speaker]}{text}", authority=Authority.TOOL)
+        (turn,) = await controller.run_turns([x_t], _Noted())
         state = turn.entry.state
-        return Remembered(turn=state.turn, notes=[*controller.notes], waiting=_waiting(state))
+        is_rule = speaker == "user" and _seems_to_rule(text, state)
+        notes = [*controller.notes, *([_NO_RULE] if is_rule else [])]
+        return Remembered(turn=state.turn, notes=notes, waiting=_waiting(state))
 
     async def recall(self, query: str, limit: int) -> Recalled:
         """What memory holds of a query. Raises InputError for a blank one."""
@@ -134,8 +120,8 @@ class UserMemory:
         rules, waiting = rules_of(state), _waiting(state)
         return RulesNow(notes=[*notes], rules=rules, waiting=waiting, command=command)
 
-    async def change(self, wanted: RuleChangeWanted, *, yes: bool = True) -> RulesNow:
-        """Do what the person agreed to, or what needs no word of theirs.
+    async def change(self, wanted: RuleChangeWanted, *, yes: bool) -> RulesNow:
+        """Do what the person said to a question.
 
         Raises NotFoundError, ForbiddenError for a rule of the system, ConstraintBudgetError.
         """
@@ -145,9 +131,8 @@ class UserMemory:
             return await self.rules_now(f"the person said {'yes' if yes else 'no'}")
         notes, gone = list[str](), wanted.id
         if wanted.action == "propose":
-            pin = await self._rules.pin(self.key, wanted.text, wanted.scope)
-            back = RuleChangeWanted("lift", id=pin.id).command(self.key)
-            notes.append(f"in force: {pin.id} {pin.text} (the person takes it back with: {back})")
+            pin = await self._rules.pin(self.key, wanted.rule, wanted.scope)
+            notes.append(f"in force: {pin.id} {pin.text}")
             gone = "" if pin.id == gone else gone
         # A new wording holds before the old one goes, so that there is no moment without either.
         if gone:
@@ -157,16 +142,11 @@ class UserMemory:
 
 
 def _waiting(state: CommittedState) -> list[WaitingChange]:
-    return waiting_of(reported_questions(state))
+    """Open questions, oldest first."""
+    return [WaitingChange(id=each.id, text=each.text) for each in reported_questions(state)]
 
 
-def _refuse_consent(text: str, state: CommittedState) -> None:
-    """Raise ForbiddenError for words that settle something by themselves: an agent relays them."""
-    own = own_words(text)
+def _seems_to_rule(text: str, state: CommittedState) -> bool:
+    """Whether a message of the person's own would do something to the rules or the goal."""
     words = read_user_words(TurnInput(text=text), None, state.pins, questions=state.questions)
-    settles = words.consent is not None or parse_command(text) is not None
-    if settles or own.labelled_rules() or own.labelled_goal():
-        raise ForbiddenError(
-            "a command, a consent, and a line 'Rule: …' or 'Goal: …' count from the person's own "
-            "hand only, and this came through an agent; call 'rules', which asks the person"
-        )
+    return any(words[1:]) or parse_command(text) is not None

@@ -8,6 +8,7 @@ commit gate.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
+from acc_ace.core.schemas.base import Authority
 from acc_ace.core.schemas.commit import CompressorReply
 from acc_ace.core.text.injection import instruction_like
 from acc_ace.core.text.rules.corrections import is_correction
@@ -22,6 +23,7 @@ from acc_ace.ext.embedded.self_talk import about_user
 from acc_ace.ext.embedded.speech_acts import is_hedged, is_list, is_said
 from acc_ace.ext.embedded.views import items_of, mapping_of, state_of, text_of, turn_input_of
 
+_NOTED = "An agent or tool noted: "  # Or the user would be taken to have said it.
 _GIST_TOKENS = 95
 _UNCERTAIN_TOKENS = 70
 _ENDS = (".", "!", "?", "。", "！", "？", "…")
@@ -34,7 +36,7 @@ def compress(inputs: Mapping[str, object]) -> CompressorReply:
     state = state_of(inputs.get("previous_state"))
     previous = state.ccs
     text = without_numbers(current.text)
-    said = _statements(text)
+    said = _statements(text, "" if current.authority is Authority.USER else _NOTED)
     corrects = is_correction(text) or _TAKEN_BACK.search(text) is not None
     gist = _still_true(said, split_sentences(previous.semantic_gist), corrects=corrects)
     doubts = [item for item in said if is_hedged(item)]
@@ -61,11 +63,11 @@ def _late(artifacts: object) -> list[str]:
     return [without_numbers(text) for text in users if text]
 
 
-def _statements(text: str) -> list[str]:
-    """The statements of a text; the rules of its speaker stand among the constraints."""
+def _statements(text: str, who: str) -> list[str]:
+    """The statements of a text, each after `who`; its rules stand among the constraints."""
     rules = {rule.sentence for rule in rules_in(text)}
     return [
-        item
+        f"{who}{item}"
         for item in ([] if is_list(text) else split_sentences(text)[:80])
         if item not in rules
         and is_said(item)
