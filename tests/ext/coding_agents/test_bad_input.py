@@ -13,12 +13,8 @@ pytestmark = needs("embedded")
 
 
 @pytest.fixture(params=CLIENTS)
-def client(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> FakeClient:
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> FakeClient:
     """Each client in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ACC_ACE_DATA_DIR")
     return FakeClient(request.param, tmp_path)
 
 
@@ -52,9 +48,11 @@ def test_fields_that_are_new_change_nothing(client: FakeClient) -> None:
     assert client.shell("git push")[0] == "deny"
 
 
-def test_a_broken_memory_is_said_once_a_session_and_lets_calls_run(client: FakeClient) -> None:
+def test_a_broken_memory_is_said_once_a_session_and_lets_calls_run(
+    client: FakeClient, home: Path
+) -> None:
     client.prompt("Never run git push.")
-    database = client.project / ".acc_ace/memory.db"
+    (database,) = home.rglob("memory.db")
     for file in database.parent.glob("memory.db-*"):
         file.unlink()
     database.write_bytes(b"no database" * 1_000)

@@ -1,6 +1,7 @@
 """A client's tool calls as the guard takes them; what a file gets as its content is not checked."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -48,16 +49,22 @@ def judged(
 def calls_of(name: str, args: Mapping[str, Any]) -> Iterator[Call]:
     """The calls in a call: each command of a line, each file of a patch."""
     command = args.get("command") or args.get("cmd") or ""
-    line = " ".join(map(str, command)) if isinstance(command, list) else str(command)
+    line = shlex.join(map(str, command)) if isinstance(command, list) else str(command)
     path = args.get("file_path") or args.get("notebook_path") or args.get("path")
-    if name == "apply_patch" or "*** Begin Patch" in line:
-        for kind, file in re.findall(_PATCH, line or str(args.get("input") or args.get("patch"))):
+    patch = command or args.get("input") or args.get("patch") or ""
+    patch = "\n".join(map(str, patch)) if isinstance(patch, list) else str(patch)
+    if name == "apply_patch" or "*** Begin Patch" in patch:
+        for kind, file in re.findall(_PATCH, patch):
             is_gone = kind == "Delete File"
             says = "Deletes a file." if is_gone else _CHANGES
             yield file_call("delete_file" if is_gone else "write_file", says, file.strip())
-    elif name in TOOLS["shells"]:
+    if name == "apply_patch":
+        return
+    if name in TOOLS["shells"] or isinstance(args.get("command"), str):
         yield from calls_of_shell(line)
-    elif name in TOOLS["writes"] and path:
+    if name in TOOLS["shells"]:
+        return
+    if name in TOOLS["writes"] and path:
         yield file_call("write_file", _CHANGES, str(path))
     elif name in TOOLS["reads"] and path:
         yield file_call("read_file", "Reads a file.", str(path))
