@@ -88,6 +88,31 @@ def test_prompts_that_no_person_wrote_make_no_rules(client: FakeClient, home: Pa
         ("Never run git push.", ("Bash", "echo git push"), ""),
         ("Never run git push.", ("Bash", "# git push comes later\nls # git push"), ""),
         ("Never run git push.", ("Bash", "git push 'unbalanced"), "deny"),
+        ("Never run git push.", ("Bash", "bash <<EOF\ngit push\nEOF"), "deny"),
+        ("Never run git push.", ("Bash", "ssh a <<'EOF'\nls\ngit push\nEOF"), "deny"),
+        ("Never run git push.", ("Bash", "echo 'git push' | sh"), "deny"),
+        ("Never run git push.", ("Bash", "bash <<< 'git push'"), "deny"),
+        ("Never run git push.", ("Bash", "eval 'git push'"), "deny"),
+        ("Never run git push.", ("Bash", "echo $((1<<x))\ngit push\nx"), "deny"),
+        ("Never run git push.", ("Bash", "echo '<<x'\ngit push\nx"), "deny"),
+        ("Never run git push.", ("Bash", "# it's\ngit push"), "deny"),
+        ("Never run git push.", ("Bash", "ls\ngit push 'x"), "deny"),
+        ("Never run git push.", ("Bash", "sudo -u me git push"), "deny"),
+        ("Never run git push.", ("Bash", "ssh -p 22 a 'ls; git push'"), "deny"),
+        ("Never run git push.", ("Bash", "git push # *** Begin Patch"), "deny"),
+        ("Never run git push.", ("Bash", ["bash", "-lc", "git push"]), "deny"),
+        ("Never run git push.", ("mcp__os__run", "git push"), "deny"),
+        ("Don't delete files.", ("Bash", "find . -name x -delete"), "deny"),
+        ("Don't delete files.", ("Bash", "find . -exec rm {} +"), "deny"),
+        ("Don't delete files.", ("Bash", "ls | xargs -I {} rm {}"), "deny"),
+        ("Don't delete files.", ("Bash", "find . -name x -exec cat {} +"), ""),
+        (
+            "Do not touch the migrations folder.",
+            ("Bash", "cd db/migrations && rm 1.sql"),
+            "deny",
+        ),
+        ("Do not touch the migrations folder.", ("Bash", "cd db/migrations && ls"), ""),
+        ("Do not touch the migrations folder.", ("Bash", "cd db/migrations; cd ../; rm a"), ""),
         ("Never restart db-01.", ("Bash", "ssh db-01 sudo systemctl restart nginx"), "deny"),
         ("Never restart db-01.", ("Bash", "ssh db-01 'systemctl restart nginx'"), "deny"),
         ("Never restart db-01.", ("Bash", "ssh db-02 sudo systemctl restart nginx"), ""),
@@ -96,11 +121,11 @@ def test_prompts_that_no_person_wrote_make_no_rules(client: FakeClient, home: Pa
     ],
 )
 def test_calls_of_shells_and_files(
-    tmp_path: Path, rule: str, call: tuple[str, str], does: str
+    tmp_path: Path, rule: str, call: tuple[str, object], does: str
 ) -> None:
     client = FakeClient("claude-code", tmp_path)
     client.prompt(f"Rule: {rule}")
-    field = "command" if call[0] == "Bash" else "file_path"
+    field = "file_path" if call[0] in {"Write", "Edit", "Read"} else "command"
     answer = client.call("tool", tool_name=call[0], tool_input={field: call[1]})
     assert answer.get("hookSpecificOutput", {}).get("permissionDecision", "") == does
 

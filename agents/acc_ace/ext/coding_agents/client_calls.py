@@ -4,10 +4,12 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from acc_ace.core.schemas.commit import ConstraintPin
-from acc_ace.ext.coding_agents.shell_calls import TOOLS, Call, calls_of_shell, file_call
+from acc_ace.ext.coding_agents.project_memory import Project
+from acc_ace.ext.coding_agents.shell_calls import PROGRAMS, TOOLS, Call, calls_of_shell, file_call
 from acc_ace.ext.guard.calls import ActCall, Speech, Tool
 from acc_ace.ext.guard.checks import CallRuling, Decision, checks_of, decide
 from acc_ace.ext.guard.matching import has_word
@@ -20,6 +22,10 @@ _ASKED_FIRST: Final = (
 )
 """What a person's yes to the call gives."""
 
+_KEEPS: Final = (
+    r"(?i)acc[-_]ace|\.(?:claude|codex|gemini)(?:/+(?:settings|hooks|config)|/*(?![\w/.-]))"
+)
+_HOME: Final = r"~(?=/)|\$HOME\b|\$\{HOME\}"
 _CHANGES: Final = "Creates or changes a file."
 
 
@@ -71,6 +77,20 @@ def calls_of(name: str, args: Mapping[str, Any]) -> Iterator[Call]:
     else:
         own = {key: value for key, value in args.items() if key != "description"}
         yield Tool(name, "", {key: {} for key in own}), ActCall(name, own)
+
+
+def reaches_rules(name: str, args: Mapping[str, Any], project: Project) -> bool:
+    """Whether a call names what keeps the rules: us, our memory, a client or its settings."""
+    if name in TOOLS["talk"] | TOOLS["reads"] | TOOLS["looks"]:
+        return False
+    calls = [call for _, call in calls_of(name, args)]
+    if any(call.tool.partition("@")[0] in PROGRAMS["agents"] for call in calls):
+        return True
+    line = args.get("command") or args.get("cmd") or "" if name in TOOLS["shells"] else ""
+    own = [f"{'' if call.tool == name else call.tool} {call.args}" for call in calls]
+    text = re.sub(_HOME, str(Path.home()), f"{line} {own}")
+    named = str(project.settings.data_dir) in text
+    return named or bool(re.search(_KEEPS, text.replace(str(project.root), "")))
 
 
 def _does(pin: ConstraintPin, result: Decision, tool: Tool, call: ActCall) -> str:

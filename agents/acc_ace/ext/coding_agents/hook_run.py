@@ -34,6 +34,8 @@ _WITHIN_S: Final = 20.0
 _PERSON: Final = frozenset(["user", "sdk"])
 """Sources of a prompt that a person wrote, where the client tells the source."""
 
+_KEEPS: Final = "acc-ace, its memory, the settings of a client, or another client"
+
 
 def run_hook(name: str, project: str | None, stdin: BinaryIO) -> str:
     """The answer to one call; '' when there is nothing to say. Raises InputError for the name."""
@@ -92,25 +94,29 @@ def _tool(client: Client, sent: Fields, project: Project) -> str:
     _, rules = rules_of(project)
     if not rules or project.settings.guard == "off":
         return ""
-    from acc_ace.ext.coding_agents.client_calls import judged  # noqa: PLC0415 - slow
+    from acc_ace.ext.coding_agents.client_calls import judged, reaches_rules  # noqa: PLC0415 - slow
 
     args = sent.get("tool_input")
     args = args if isinstance(args, dict) else {"input": args}
     now = SystemClock().now().astimezone(project.settings.zone)
-    verdict = judged(_text(sent, "tool_name"), args, rules, now)
-    if verdict is None:
+    name = _text(sent, "tool_name")
+    verdict = judged(name, args, rules, now)
+    does = verdict.does if verdict else ""
+    problem, why = "it names what keeps the rules of the user", _KEEPS
+    if does != "deny" and reaches_rules(name, args, project):
+        does = "ask"
+    elif verdict:
+        rule = f'{verdict.pin.id}: "{" ".join(verdict.pin.text.split())[:600]}"'
+        problem, why = f"it goes against the user's rule {rule}", verdict.why
+        if does == "remind":
+            context = f"Before this call, the user's rule {rule} must be met."
+            return answer(_event(sent), context="" if client.flat else context)
+    else:
         return ""
-    rule = f'{verdict.pin.id}: "{" ".join(verdict.pin.text.split())[:600]}"'
-    if verdict.does == "remind":
-        context = "" if client.flat else f"Before this call, the user's rule {rule} must be met."
-        return answer(_event(sent), context=context)
-    if verdict.does == "ask" and client.asks and project.settings.guard == "confirm":
-        reason = f"acc-ace: this call may go against your rule {rule}. Run it all the same?"
-        return decision(client, _event(sent), "ask", reason)
-    reason = (
-        f"acc-ace: not run, it goes against the user's rule {rule} ({verdict.why}). Do not try it "
-        "another way: only the user can lift the rule."
-    )
+    if does == "ask" and client.asks and project.settings.guard == "confirm":
+        return decision(client, _event(sent), "ask", f"acc-ace: {problem} ({why}). Run it?")
+    reason = f"acc-ace: not run, {problem} ({why}). Do not try it another way: "
+    reason += "only the user can lift it."
     return decision(client, _event(sent), "deny", reason)
 
 
