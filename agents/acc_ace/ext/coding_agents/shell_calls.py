@@ -65,25 +65,25 @@ def calls_of_shell(line: str, depth: int = 0, folder: str = "") -> Iterator[Call
 
 def _without_heredocs(text: str) -> tuple[str, list[str]]:
     """The text without comments and the bodies of heredocs, and these bodies."""
-    kept, bodies, ends = [], list[str](), list[str]()
+    pieces, bodies, ends = [], list[str](), list[str]()
     scan, at, last = re.compile(_SCAN), 0, 0
-    while len(kept) < _MOST_WORDS and (mark := scan.search(text, at)):
+    while len(pieces) < _MOST_WORDS and (mark := scan.search(text, at)):
         at = mark.end()
         if mark["end"] or mark[0].startswith("#"):
             ends += filter(None, [mark["end"]])
-            kept.append(text[last : mark.start()])
+            pieces.append(text[last : mark.start()])
             last = at
         elif mark[0] == "((":
             at = max(at, text.find("))", at))
         elif mark[0] == "\n" and ends:
-            kept.append(text[last:at])
+            pieces.append(text[last:at])
             for end in ends[:_MOST]:
                 close = re.compile(rf"(?m)^[ \t]*{re.escape(end)}[ \t]*$").search(text, at)
                 if close:
                     bodies.append(text[at : close.start()])
                     at = close.end()
             ends, last = [], at
-    return "".join([*kept, text[last:]]), bodies
+    return "".join([*pieces, text[last:]]), bodies
 
 
 def _placed(commands: Sequence[list[str]], folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
