@@ -1,11 +1,13 @@
 """Hook inputs of another version, and a memory that is broken: said, and the client goes on."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from acc_ace.ext.coding_agents.clients import CLIENTS
+from acc_ace.ext.coding_agents.shell_calls import calls_of_shell
 from tests.ext.coding_agents.fake_client import FakeClient
 from tests.fakes.extensions import needs
 
@@ -67,3 +69,12 @@ def test_a_broken_memory_is_said_once_a_session_and_lets_calls_run(
 def test_an_answer_is_one_line_of_json_in_any_language(client: FakeClient) -> None:
     said = client.prompt("git push は絶対にしないで。")
     assert "git push は絶対にしないで" in json.dumps(said, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    "part", ["<<a\n", "sh <<a\n", "'", '"$(', "((", "`", "ssh ", "find -exec ", "eval ", "cd a;"]
+)
+def test_hostile_lines_are_taken_apart_in_bounded_time(part: str) -> None:
+    begin = time.perf_counter()
+    assert len(list(calls_of_shell(part * 40_000))) < 2_000
+    assert time.perf_counter() - begin < 3

@@ -102,20 +102,22 @@ def _tool(client: Client, sent: Fields, project: Project) -> str:
     name = _text(sent, "tool_name")
     verdict = judged(name, args, rules, now)
     does = verdict.does if verdict else ""
-    problem, why = "it names what keeps the rules of the user", _KEEPS
+    problem, why = "names what keeps the user's rules", _KEEPS
     if does != "deny" and reaches_rules(name, args, project):
         does = "ask"
     elif verdict:
         rule = f'{verdict.pin.id}: "{" ".join(verdict.pin.text.split())[:600]}"'
-        problem, why = f"it goes against the user's rule {rule}", verdict.why
+        problem, why = f"goes against the user's rule {rule}", verdict.why
         if does == "remind":
             context = f"Before this call, the user's rule {rule} must be met."
             return answer(_event(sent), context="" if client.flat else context)
     else:
         return ""
     if does == "ask" and client.asks and project.settings.guard == "confirm":
-        return decision(client, _event(sent), "ask", f"acc-ace: {problem} ({why}). Run it?")
-    reason = f"acc-ace: not run, {problem} ({why}). Do not try it another way: "
+        return decision(
+            client, _event(sent), "ask", f"acc-ace: this call {problem} ({why}). Run it?"
+        )
+    reason = f"acc-ace: not run, it {problem} ({why}). Do not try it another way: "
     reason += "only the user can lift it."
     return decision(client, _event(sent), "deny", reason)
 

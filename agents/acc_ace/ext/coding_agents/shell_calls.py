@@ -65,7 +65,7 @@ def calls_of_shell(line: str, depth: int = 0, folder: str = "") -> Iterator[Call
 
 def _without_heredocs(text: str) -> tuple[str, list[str]]:
     """The text without comments and the bodies of heredocs, and these bodies."""
-    pieces, bodies, ends = [], list[str](), list[str]()
+    pieces, bodies, ends = list[str](), list[str](), list[str]()
     scan, at, last = re.compile(_SCAN), 0, 0
     while len(pieces) < _MOST_WORDS and (mark := scan.search(text, at)):
         at = mark.end()
