@@ -66,7 +66,8 @@ GIVEN: Final[Mapping[str, str]] = {
     "background-learning.md": DESK,
     "a2a.md": DESK,
     "mcp.md": "echo 'Never restart db-01.' | acc-ace chat --session my-project --script -",
-    "coding-agents.md": "echo 'Never use yarn.' | acc-ace chat --session project --script -",
+    "coding-agents.md": "export ACC_ACE_DATA_DIR=~/.local/share/acc-ace/projects/NAME; "
+    "echo 'Never use yarn.' | acc-ace chat --session project --script -",
     "survivor.md": "mkdir ~/lent; echo hello > ~/lent/a.txt",
 }
 """What a page takes for granted: what its reader has said, or has in the folder."""

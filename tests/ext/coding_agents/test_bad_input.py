@@ -1,11 +1,13 @@
 """Hook inputs of another version, and a memory that is broken: said, and the client goes on."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from acc_ace.ext.coding_agents.clients import CLIENTS
+from acc_ace.ext.coding_agents.shell_calls import calls_of_shell
 from tests.ext.coding_agents.fake_client import FakeClient
 from tests.fakes.extensions import needs
 
@@ -13,12 +15,8 @@ pytestmark = needs("embedded")
 
 
 @pytest.fixture(params=CLIENTS)
-def client(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> FakeClient:
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> FakeClient:
     """Each client in a folder of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("ACC_ACE_DATA_DIR")
     return FakeClient(request.param, tmp_path)
 
 
@@ -52,9 +50,11 @@ def test_fields_that_are_new_change_nothing(client: FakeClient) -> None:
     assert client.shell("git push")[0] == "deny"
 
 
-def test_a_broken_memory_is_said_once_a_session_and_lets_calls_run(client: FakeClient) -> None:
+def test_a_broken_memory_is_said_once_a_session_and_lets_calls_run(
+    client: FakeClient, home: Path
+) -> None:
     client.prompt("Never run git push.")
-    database = client.project / ".acc_ace/memory.db"
+    (database,) = home.rglob("memory.db")
     for file in database.parent.glob("memory.db-*"):
         file.unlink()
     database.write_bytes(b"no database" * 1_000)
@@ -69,3 +69,12 @@ def test_a_broken_memory_is_said_once_a_session_and_lets_calls_run(client: FakeC
 def test_an_answer_is_one_line_of_json_in_any_language(client: FakeClient) -> None:
     said = client.prompt("git push は絶対にしないで。")
     assert "git push は絶対にしないで" in json.dumps(said, ensure_ascii=False)
+
+
+@pytest.mark.parametrize(
+    "part", ["<<a\n", "sh <<a\n", "'", '"$(', "((", "`", "ssh ", "find -exec ", "eval ", "cd a;"]
+)
+def test_hostile_lines_are_taken_apart_in_bounded_time(part: str) -> None:
+    begin = time.perf_counter()
+    assert len(list(calls_of_shell(part * 40_000))) < 2_000
+    assert time.perf_counter() - begin < 3

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 
 from acc_ace.cli.app import app
 from acc_ace.errors import InputError
-from acc_ace.ext.coding_agents.clients import CLIENTS
+from acc_ace.ext.coding_agents.clients import CLIENTS, Client
 from acc_ace.ext.coding_agents.settings_files import install, installed, remove
 
 _json = st.recursive(
@@ -118,8 +119,20 @@ def test_links_and_modes_stay(tmp_path: Path) -> None:
     assert real.read_text() == "{}"
 
 
-def test_the_commands_say_what_they_did(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.parametrize("change", [install, remove, installed])
+def test_a_link_that_leads_out_of_the_project_is_refused(
+    change: Callable[[Client, Path], object], tmp_path: Path
+) -> None:
+    client, project, foreign = CLIENTS["claude-code"], tmp_path / "project", tmp_path / "other.json"
+    foreign.write_text("{}")
+    (project / ".claude").mkdir(parents=True)
+    (project / client.file).symlink_to(foreign)
+    with pytest.raises(InputError, match="out of the project"):
+        change(client, project)
+    assert foreign.read_text() == "{}"
+
+
+def test_the_commands_say_what_they_did(tmp_path: Path, home: Path) -> None:
     runner, here = CliRunner(), ["--project", str(tmp_path)]
     said = runner.invoke(app, ["hook", "install", "claude-code", *here]).output
     assert "installed in" in said
@@ -127,6 +140,8 @@ def test_the_commands_say_what_they_did(tmp_path: Path, monkeypatch: pytest.Monk
     assert "claude-code: " in shown
     assert "UserPromptSubmit, SessionStart" in shown
     assert "0 rules" in shown
+    assert f"ACC_ACE_DATA_DIR={home}/data/acc-ace/projects/" in shown
+    assert "acc-ace rules --session project" in shown
     assert "removed from" in runner.invoke(app, ["hook", "remove", "claude-code", *here]).output
     with pytest.raises(InputError, match="claude-code, codex, gemini-cli"):
         runner.invoke(app, ["hook", "install", "cursor"], catch_exceptions=False)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from acc_ace.ext.coding_agents.clients import CLIENTS
-from acc_ace.ext.coding_agents.hook_run import own_words
 from tests.ext.coding_agents.fake_client import RECORDED, FakeClient, context_of
 from tests.fakes.extensions import needs
 
@@ -15,14 +14,10 @@ pytestmark = needs("embedded")
 
 
 @pytest.fixture(params=CLIENTS)
-def client(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> FakeClient:
+def client(request: pytest.FixtureRequest, tmp_path: Path) -> FakeClient:
     """Each client in a repository of its own."""
     project = tmp_path / "project"
     (project / ".git").mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)  # A hook changes it.
-    monkeypatch.delenv("ACC_ACE_DATA_DIR")
     return FakeClient(request.param, project)
 
 
@@ -64,41 +59,12 @@ def test_a_sentence_that_was_not_taken_becomes_a_rule_by_a_word(client: FakeClie
     assert client.shell("pnpm install left-pad") == ("", "")
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "Look at this:\n```\nNever run git push.\n```\nWhat does it say?",
-        '<br><document name="a.md">Never run git push.</document> What does it say?',
-        "<hook_context>Never run git push.</hook_context>\n\nFix the test.",
-        "See @a.md\n--- Content from referenced files ---\nNever run git push.\n"
-        "--- End of content ---",
-        "# Context from my IDE setup:\nNever run git push.\n## My request for Codex:\nFix it.",
-        "/compact Never run git push.",
-    ],
-)
-def test_documents_in_a_prompt_make_no_rules(client: FakeClient, prompt: str) -> None:
-    client.prompt(prompt)
-    assert client.shell("git push") == ("", "")
-    assert "Never" not in own_words(prompt)
-
-
-def test_prompts_that_no_person_wrote_make_no_rules(client: FakeClient) -> None:
+def test_prompts_that_no_person_wrote_make_no_rules(client: FakeClient, home: Path) -> None:
     client.prompt("Never run git push.", source="system")
     client.prompt("Never run git push.", agent_id="sub-1")
-    assert not (client.project / ".acc_ace").exists()
-
-
-def test_memory_is_the_projects_ignored_by_git_and_shared_by_its_clients(
-    client: FakeClient, tmp_path: Path
-) -> None:
-    below = client.project / "src"
-    below.mkdir()
-    FakeClient(client.name, below).prompt("Never run git push. My key is sk-ant-api03-abcdefgh.")
-    assert (client.project / ".acc_ace/.gitignore").read_text() == "*\n"
-    for name in CLIENTS:
-        assert FakeClient(name, client.project).shell("git push")[0] == "deny"
-    (tmp_path / "other").mkdir()
-    assert FakeClient(client.name, tmp_path / "other").start() == ""
+    client.prompt("<task-notification>\n<result>a</result>\n</task-notification>\nNever git push.")
+    assert client.shell("git push") == ("", "")
+    assert not list(home.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -122,6 +88,31 @@ def test_memory_is_the_projects_ignored_by_git_and_shared_by_its_clients(
         ("Never run git push.", ("Bash", "echo git push"), ""),
         ("Never run git push.", ("Bash", "# git push comes later\nls # git push"), ""),
         ("Never run git push.", ("Bash", "git push 'unbalanced"), "deny"),
+        ("Never run git push.", ("Bash", "bash <<EOF\ngit push\nEOF"), "deny"),
+        ("Never run git push.", ("Bash", "ssh a <<'EOF'\nls\ngit push\nEOF"), "deny"),
+        ("Never run git push.", ("Bash", "echo 'git push' | sh"), "deny"),
+        ("Never run git push.", ("Bash", "bash <<< 'git push'"), "deny"),
+        ("Never run git push.", ("Bash", "eval 'git push'"), "deny"),
+        ("Never run git push.", ("Bash", "echo $((1<<x))\ngit push\nx"), "deny"),
+        ("Never run git push.", ("Bash", "echo '<<x'\ngit push\nx"), "deny"),
+        ("Never run git push.", ("Bash", "# it's\ngit push"), "deny"),
+        ("Never run git push.", ("Bash", "ls\ngit push 'x"), "deny"),
+        ("Never run git push.", ("Bash", "sudo -u me git push"), "deny"),
+        ("Never run git push.", ("Bash", "ssh -p 22 a 'ls; git push'"), "deny"),
+        ("Never run git push.", ("Bash", "git push # *** Begin Patch"), "deny"),
+        ("Never run git push.", ("Bash", ["bash", "-lc", "git push"]), "deny"),
+        ("Never run git push.", ("mcp__os__run", "git push"), "deny"),
+        ("Don't delete files.", ("Bash", "find . -name x -delete"), "deny"),
+        ("Don't delete files.", ("Bash", "find . -exec rm {} +"), "deny"),
+        ("Don't delete files.", ("Bash", "ls | xargs -I {} rm {}"), "deny"),
+        ("Don't delete files.", ("Bash", "find . -name x -exec cat {} +"), ""),
+        (
+            "Do not touch the migrations folder.",
+            ("Bash", "cd db/migrations && rm 1.sql"),
+            "deny",
+        ),
+        ("Do not touch the migrations folder.", ("Bash", "cd db/migrations && ls"), ""),
+        ("Do not touch the migrations folder.", ("Bash", "cd db/migrations; cd ../; rm a"), ""),
         ("Never restart db-01.", ("Bash", "ssh db-01 sudo systemctl restart nginx"), "deny"),
         ("Never restart db-01.", ("Bash", "ssh db-01 'systemctl restart nginx'"), "deny"),
         ("Never restart db-01.", ("Bash", "ssh db-02 sudo systemctl restart nginx"), ""),
@@ -130,20 +121,16 @@ def test_memory_is_the_projects_ignored_by_git_and_shared_by_its_clients(
     ],
 )
 def test_calls_of_shells_and_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str, call: tuple[str, str], does: str
+    tmp_path: Path, rule: str, call: tuple[str, object], does: str
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     client = FakeClient("claude-code", tmp_path)
     client.prompt(f"Rule: {rule}")
-    field = "command" if call[0] == "Bash" else "file_path"
+    field = "file_path" if call[0] in {"Write", "Edit", "Read"} else "command"
     answer = client.call("tool", tool_name=call[0], tool_input={field: call[1]})
     assert answer.get("hookSpecificOutput", {}).get("permissionDecision", "") == does
 
 
-def test_a_patch_is_a_call_on_each_of_its_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_patch_is_a_call_on_each_of_its_files(tmp_path: Path) -> None:
     client = FakeClient("codex", tmp_path)
     client.prompt("Never edit package-lock.json.")
     patch = "*** Begin Patch\n*** Update File: {}\n@@\n-a\n+b\n*** End Patch"
@@ -152,20 +139,14 @@ def test_a_patch_is_a_call_on_each_of_its_files(
         assert bool(client.call("tool", **sent)) is is_denied
 
 
-def test_a_rule_that_wants_a_deed_first_is_put_before_the_model(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_rule_that_wants_a_deed_first_is_put_before_the_model(tmp_path: Path) -> None:
     client = FakeClient("claude-code", tmp_path)
     client.prompt("Rule: Always run the tests before committing.")
     call = {"tool_name": "Bash", "tool_input": {"command": "git commit -m x"}}
     assert "c-0001" in context_of(client.call("tool", **call))
 
 
-def test_two_sessions_of_a_project_keep_the_rules_of_both(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_two_sessions_of_a_project_keep_the_rules_of_both(tmp_path: Path) -> None:
     rules = ["Never run git push.", "Never run terraform apply."]
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(FakeClient("codex", tmp_path).prompt, rules))
@@ -173,10 +154,7 @@ def test_two_sessions_of_a_project_keep_the_rules_of_both(
     assert all(rule in shown for rule in rules)
 
 
-def test_recorded_inputs_of_the_real_clients_are_answered(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_recorded_inputs_of_the_real_clients_are_answered(tmp_path: Path) -> None:
     for each in RECORDED:
         sent = json.dumps({**each["input"], "cwd": str(tmp_path)}).encode()
         assert "failed" not in str(FakeClient(each["client"], tmp_path).send(sent))

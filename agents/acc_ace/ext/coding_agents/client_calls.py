@@ -1,12 +1,15 @@
 """A client's tool calls as the guard takes them; what a file gets as its content is not checked."""
 
 import re
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from acc_ace.core.schemas.commit import ConstraintPin
-from acc_ace.ext.coding_agents.shell_calls import TOOLS, Call, calls_of_shell, file_call
+from acc_ace.ext.coding_agents.project_memory import Project
+from acc_ace.ext.coding_agents.shell_calls import PROGRAMS, TOOLS, Call, calls_of_shell, file_call
 from acc_ace.ext.guard.calls import ActCall, Speech, Tool
 from acc_ace.ext.guard.checks import CallRuling, Decision, checks_of, decide
 from acc_ace.ext.guard.matching import has_word
@@ -19,6 +22,10 @@ _ASKED_FIRST: Final = (
 )
 """What a person's yes to the call gives."""
 
+_KEEPS: Final = (
+    r"(?i)acc[-_]ace|\.(?:claude|codex|gemini)(?:/+(?:settings|hooks|config)|/*(?![\w/.-]))"
+)
+_HOME: Final = r"~(?=/)|\$HOME\b|\$\{HOME\}"
 _CHANGES: Final = "Creates or changes a file."
 
 
@@ -48,22 +55,42 @@ def judged(
 def calls_of(name: str, args: Mapping[str, Any]) -> Iterator[Call]:
     """The calls in a call: each command of a line, each file of a patch."""
     command = args.get("command") or args.get("cmd") or ""
-    line = " ".join(map(str, command)) if isinstance(command, list) else str(command)
+    line = shlex.join(map(str, command)) if isinstance(command, list) else str(command)
     path = args.get("file_path") or args.get("notebook_path") or args.get("path")
-    if name == "apply_patch" or "*** Begin Patch" in line:
-        for kind, file in re.findall(_PATCH, line or str(args.get("input") or args.get("patch"))):
+    patch = command or args.get("input") or args.get("patch") or ""
+    patch = "\n".join(map(str, patch)) if isinstance(patch, list) else str(patch)
+    if name == "apply_patch" or "*** Begin Patch" in patch:
+        for kind, file in re.findall(_PATCH, patch):
             is_gone = kind == "Delete File"
             says = "Deletes a file." if is_gone else _CHANGES
             yield file_call("delete_file" if is_gone else "write_file", says, file.strip())
-    elif name in TOOLS["shells"]:
+    if name == "apply_patch":
+        return
+    if name in TOOLS["shells"] or isinstance(args.get("command"), str):
         yield from calls_of_shell(line)
-    elif name in TOOLS["writes"] and path:
+    if name in TOOLS["shells"]:
+        return
+    if name in TOOLS["writes"] and path:
         yield file_call("write_file", _CHANGES, str(path))
     elif name in TOOLS["reads"] and path:
         yield file_call("read_file", "Reads a file.", str(path))
     else:
         own = {key: value for key, value in args.items() if key != "description"}
         yield Tool(name, "", {key: {} for key in own}), ActCall(name, own)
+
+
+def reaches_rules(name: str, args: Mapping[str, Any], project: Project) -> bool:
+    """Whether a call names what keeps the rules: us, our memory, a client or its settings."""
+    if name in TOOLS["talk"] | TOOLS["reads"] | TOOLS["looks"]:
+        return False
+    calls = [call for _, call in calls_of(name, args)]
+    if any(call.tool.partition("@")[0] in PROGRAMS["agents"] for call in calls):
+        return True
+    line = args.get("command") or args.get("cmd") or "" if name in TOOLS["shells"] else ""
+    own = [f"{'' if call.tool == name else call.tool} {call.args}" for call in calls]
+    text = re.sub(_HOME, str(Path.home()), f"{line} {own}")
+    named = str(project.settings.data_dir) in text
+    return named or bool(re.search(_KEEPS, text.replace(str(project.root), "")))
 
 
 def _does(pin: ConstraintPin, result: Decision, tool: Tool, call: ActCall) -> str:

@@ -33,6 +33,8 @@ class Client:
     """Whether it starts a session anew after a compaction; else rules come with each prompt."""
     flat: bool = False
     """Whether a decision stands at the top of the answer."""
+    asks_below: str = ""
+    """The line below which the person's words stand, where the client puts its own above them."""
     next_step: str = ""
 
     @property

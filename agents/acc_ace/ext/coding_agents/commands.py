@@ -1,5 +1,6 @@
 """`acc-ace hook`: install, remove and show the hooks; `run` is what a client calls."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -61,7 +62,11 @@ def status(project: _Project = Path()) -> None:
             print(f"{client.name}: {_shown(client, folder)}: {events}")
     memory = open_project(start)
     _, rules = rules_of(memory)
-    print(f"memory: {memory.settings.data_dir}, session {memory.key.session}, {len(rules)} rules")
+    data_dir, session = str(memory.settings.data_dir), memory.key.session
+    print(f"memory: {data_dir}, session {session}, {len(rules)} rules; to see and correct them:")
+    print(
+        f"ACC_ACE_DATA_DIR={shlex.quote(data_dir)} acc-ace rules --session {shlex.quote(session)}"
+    )
 
 
 @hook.command()

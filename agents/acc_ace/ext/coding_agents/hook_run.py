@@ -6,10 +6,8 @@ others for a decision or show no reason.
 
 import json
 import logging
-import re
 import sys
 import tempfile
-from collections.abc import Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -26,6 +24,7 @@ from acc_ace.ext.coding_agents.project_memory import (
     put_back,
     rules_of,
 )
+from acc_ace.ext.coding_agents.prompt_words import own_words
 
 Fields = dict[str, Any]
 """What a client sent."""
@@ -35,13 +34,7 @@ _WITHIN_S: Final = 20.0
 _PERSON: Final = frozenset(["user", "sdk"])
 """Sources of a prompt that a person wrote, where the client tells the source."""
 
-_DOCUMENTS: Final = (
-    r"```.*?(?:```|$)|--- Content from referenced files ---.*?(?:--- End of content ---|$)"
-)
-"""What clients and people mark as no words of the person, beside tags."""
-
-_TAG: Final = r"<([A-Za-z][\w-]*)(?:\s[^<>]*)?>"
-_IDE: Final = "## My request for Codex:"
+_KEEPS: Final = "acc-ace, its memory, the settings of a client, or another client"
 
 
 def run_hook(name: str, project: str | None, stdin: BinaryIO) -> str:
@@ -81,7 +74,7 @@ def _text(sent: Fields, name: str) -> str:
 
 
 def _prompt(client: Client, sent: Fields, project: Project) -> str:
-    words, outcome = own_words(_text(sent, "prompt")), Outcomes()
+    words, outcome = own_words(_text(sent, "prompt"), client), Outcomes()
     if words and sent.get("source", "user") in _PERSON and not sent.get("agent_id"):
         outcome = keep(project, words, within_s=_WITHIN_S)
     rules = outcome.rules
@@ -90,27 +83,6 @@ def _prompt(client: Client, sent: Fields, project: Project) -> str:
     says = "\n".join(note.replace("/rule ", "Rule: ") for note in outcome.notes)
     context = "\n".join(filter(None, [*outcome.lifted, *rules]))
     return answer(_event(sent), says=f"acc-ace: {says}" if says else "", context=context)
-
-
-def own_words(prompt: str) -> str:
-    """A prompt without documents; '' for a command of the client."""
-    words = re.sub(_DOCUMENTS, " ", prompt.rpartition(_IDE)[2], flags=re.DOTALL)
-    words = " ".join(_outside_of_tags(words)).strip()
-    return "" if words.startswith("/") else words
-
-
-def _outside_of_tags(text: str) -> Iterator[str]:
-    """What stands in no pair of tags; in time that is linear in the text."""
-    at, unclosed = 0, set()
-    for tag in re.finditer(_TAG, text):
-        if tag.start() >= at and tag[1] not in unclosed:
-            end = text.find(f"</{tag[1]}>", tag.end())
-            if end < 0:
-                unclosed.add(tag[1])
-            else:
-                yield text[at : tag.start()]
-                at = end + len(tag[1]) + 3
-    yield text[at:]
 
 
 def _start(_: Client, sent: Fields, project: Project) -> str:
@@ -122,26 +94,31 @@ def _tool(client: Client, sent: Fields, project: Project) -> str:
     _, rules = rules_of(project)
     if not rules or project.settings.guard == "off":
         return ""
-    from acc_ace.ext.coding_agents.client_calls import judged  # noqa: PLC0415 - slow
+    from acc_ace.ext.coding_agents.client_calls import judged, reaches_rules  # noqa: PLC0415 - slow
 
     args = sent.get("tool_input")
     args = args if isinstance(args, dict) else {"input": args}
     now = SystemClock().now().astimezone(project.settings.zone)
-    verdict = judged(_text(sent, "tool_name"), args, rules, now)
-    if verdict is None:
+    name = _text(sent, "tool_name")
+    verdict = judged(name, args, rules, now)
+    does = verdict.does if verdict else ""
+    problem, why = "names what keeps the user's rules", _KEEPS
+    if does != "deny" and reaches_rules(name, args, project):
+        does = "ask"
+    elif verdict:
+        rule = f'{verdict.pin.id}: "{" ".join(verdict.pin.text.split())[:600]}"'
+        problem, why = f"goes against the user's rule {rule}", verdict.why
+        if does == "remind":
+            context = f"Before this call, the user's rule {rule} must be met."
+            return answer(_event(sent), context="" if client.flat else context)
+    else:
         return ""
-    rule = f'{verdict.pin.id}: "{" ".join(verdict.pin.text.split())[:600]}"'
-    if verdict.does == "remind":
-        context = "" if client.flat else f"Before this call, the user's rule {rule} must be met."
-        return answer(_event(sent), context=context)
-    if verdict.does == "ask" and client.asks and project.settings.guard == "confirm":
-        reason = f"acc-ace: this call may go against your rule {rule}. Run it all the same?"
-        return decision(client, _event(sent), "ask", reason)
-    reason = (
-        f"acc-ace: not run, it goes against the user's rule {rule} ({verdict.why}). Do not try it "
-        f"another way. Only the user can lift the rule, with a prompt that only says: "
-        f"lift {verdict.pin.id}"
-    )
+    if does == "ask" and client.asks and project.settings.guard == "confirm":
+        return decision(
+            client, _event(sent), "ask", f"acc-ace: this call {problem} ({why}). Run it?"
+        )
+    reason = f"acc-ace: not run, it {problem} ({why}). Do not try it another way: "
+    reason += "only the user can lift it."
     return decision(client, _event(sent), "deny", reason)
 
 

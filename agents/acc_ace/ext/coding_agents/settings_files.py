@@ -62,7 +62,10 @@ def _file(client: Client, folder: Path) -> Path:
     """The file; what a link leads to is written, and the link stays."""
     if not folder.is_dir():
         raise InputError(f"{folder} is no folder; give the project's with --project")
-    return (folder / client.file).resolve()
+    path = (folder / client.file).resolve()
+    if not any(path.is_relative_to(each.resolve()) for each in (folder, Path.home())):
+        raise InputError(f"{folder / client.file} leads out of the project, to {path}; remove it")
+    return path
 
 
 def _read(path: Path) -> str:
