@@ -69,7 +69,7 @@ EXTENSIONS: Final = {
     "coding_agents": 714,
     "conformance": 243,
     "documents": 816,
-    "embedded": 1_427,
+    "embedded": 1_430,
     "guard": 1_622,
     "lab": 3_605,
     "mcp": 438,
