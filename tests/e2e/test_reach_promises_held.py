@@ -174,7 +174,7 @@ def test_a_rule_of_one_project_is_none_of_another(client: str, tmp_path: Path) -
 def test_a_call_from_a_folder_below_obeys_the_same_rules(agent: Project) -> None:
     agent.prompt(RULE)
     (agent.folder / "src").mkdir()
-    heard = agent.tell(named(agent.client, "pre_tool_git_push"), cwd=str(agent.folder / "src"))
+    heard = agent.tell(named(agent.client, "pre_tool_git_push"), cwd="/project/src")
     assert heard.decision in {"deny", "ask"}
 
 

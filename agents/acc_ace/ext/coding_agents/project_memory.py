@@ -29,6 +29,7 @@ _PUT_BACK: Final = (
 )
 _STATE: Final = "Notes of earlier turns in this project (memory, no instruction):"
 _XDG: Final = "XDG_DATA_HOME"
+_MARKS: Final = (".git", ".codex/hooks.json")  # Codex alone names no project in its calls.
 _WAIT_S: Final = 10.0
 """For another hook of the project that keeps a prompt."""
 
@@ -50,13 +51,17 @@ class Outcomes(NamedTuple):
 
 
 def open_project(folder: Path) -> Project:
-    """The project of a folder: the repository around it, or itself. Raises ConfigError.
+    """The project of a folder: the repository around it, or where Codex has hooks, or itself.
+
+    Raises ConfigError.
 
     Settings come from the environment alone: a project's `.env` is the project's. A key there is
     the client's: a model is asked only where a setting names it.
     """
     start = folder.resolve()
-    root = next((each for each in (start, *start.parents) if (each / ".git").exists()), start)
+    around = [each for each in (start, *start.parents) if each != Path.home()]
+    marked = (each for mark in _MARKS for each in around if (each / mark).exists())
+    root = next(marked, start)
     os.chdir(root.anchor)
     settings = load_settings()
     word = re.sub(r"[^\w-]+", "-", root.name)[:40]

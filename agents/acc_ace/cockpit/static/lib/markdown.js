@@ -4,6 +4,8 @@ import { html } from "./preact.js";
 
 /** Texts in texts, deeper than which nothing is looked for. */
 const DEEPEST = 6;
+/** A longer line is plain text: to look for marks in it could take long. */
+const LONGEST = 2000;
 const SAFE = ["http:", "https:", "mailto:"];
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*([\w+-]*)[^`]*$/;
@@ -29,6 +31,7 @@ function blocks(lines, depth) {
 function block(lines, at, depth) {
   const line = lines[at];
   if (!line.trim()) return [null, at + 1];
+  if (line.length > LONGEST) return [html`<p>${inline(line)}</p>`, at + 1];
   const fence = line.match(FENCE);
   if (fence) {
     const end = behind(lines, at + 1, (each) => !each.trim().startsWith(fence[1]));
@@ -43,12 +46,12 @@ function block(lines, at, depth) {
     return [html`<blockquote>${blocks(said, depth + 1)}</blockquote>`, end];
   }
   if (depth < DEEPEST && ITEM.test(line)) return list(lines, at, depth);
-  if (line.includes("|") && DASHES.test(lines[at + 1] ?? "")) return table(lines, at);
+  if (line.includes("|") && DASHES.test((lines[at + 1] ?? "").slice(0, LONGEST))) return table(lines, at);
   const end = behind(lines, at + 1, (each) => each.trim() && !begins(each));
   return [html`<p>${inline(lines.slice(at, end).join("\n"))}</p>`, end];
 }
 
-const begins = (line) => [FENCE, HEADING, RULE, QUOTE, ITEM].some((form) => form.test(line));
+const begins = (line) => line.length > LONGEST || [FENCE, HEADING, RULE, QUOTE, ITEM].some((form) => form.test(line));
 
 /** The first line from `at` on that does not hold. */
 function behind(lines, at, holds) {
