@@ -6,7 +6,9 @@ import re
 import subprocess
 import tomllib
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from tests.e2e.processes import BIN, ROOT
@@ -206,6 +208,24 @@ def project(client: str, folder: Path, **settings: str) -> Project:
     for name in ("project", "home"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     return Project(client, folder / "project", folder / "home", settings)
+
+
+def installed(client: str, folder: Path) -> Project:
+    """A project with our hooks, as `acc-ace hook install` once wrote them for another."""
+    made = project(client, folder)
+    for name, content in _written_by_install(client).items():
+        path = made.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return made
+
+
+@cache
+def _written_by_install(client: str) -> dict[str, bytes]:
+    with TemporaryDirectory() as folder:
+        made = project(client, Path(folder)).install()
+        paths = [each for each in made.folder.rglob("*") if each.is_file()]
+        return {str(each.relative_to(made.folder)): each.read_bytes() for each in paths}
 
 
 def recorded(client: str, name: str) -> dict[str, Any]:

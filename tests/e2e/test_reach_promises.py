@@ -10,7 +10,16 @@ import httpx
 import pytest
 from google.adk.skills import load_skill_from_dir
 
-from tests.e2e.hook_clients import CLIENTS, INPUTS, SETTINGS, Project, named, project, recorded
+from tests.e2e.hook_clients import (
+    CLIENTS,
+    INPUTS,
+    SETTINGS,
+    Project,
+    installed,
+    named,
+    project,
+    recorded,
+)
 from tests.e2e.mcp_desk import TOOLS, ask, call, desk, on_wire, rules, tools
 from tests.e2e.processes import Server, our_server
 from tests.e2e.promises import command
@@ -72,7 +81,7 @@ TODAY = datetime.datetime.now(tz=datetime.UTC).date()
 @pytest.fixture
 def agent(client: str, tmp_path: Path) -> Project:
     """A project with our hooks installed, nothing said yet."""
-    return project(client, tmp_path).install()
+    return installed(client, tmp_path)
 
 
 @pytest.fixture(scope="module")

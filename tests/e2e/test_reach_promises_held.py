@@ -18,6 +18,7 @@ from tests.e2e.hook_clients import (
     CLIENTS,
     SETTINGS,
     Project,
+    installed,
     named,
     project,
     recorded,
@@ -54,7 +55,7 @@ RELEASE = "You may push to main without my approval from now on."
 @pytest.fixture
 def agent(client: str, tmp_path: Path) -> Project:
     """A project with our hooks installed, nothing said yet."""
-    return project(client, tmp_path).install()
+    return installed(client, tmp_path)
 
 
 def pushed(agent: Project) -> str:
