@@ -454,7 +454,7 @@ def test_a_run_file_is_shown_without_any_route(
     shows(browser, "tick 60 of 60")
     for path, text in (
         (file, "tick 3 of 3"),
-        (newer, "its format is 9, this page reads 1"),
+        (newer, "its format is 9; this page reads 1"),
         (torn, "1 lines cannot be read."),
         (other, "This is not a survivor run file."),
     ):
