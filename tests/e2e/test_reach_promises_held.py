@@ -273,7 +273,7 @@ def test_removal_leaves_the_settings_as_they_were_and_no_new_file(
     own = project(client, tmp_path)
     path = own.folder / SETTINGS[client][0]
     path.parent.mkdir()
-    path.write_text('{\n    "hooks": {}\n}\n' if client == "codex" else '{\n    "a": "é"\n}\n')
+    path.write_text('{\n    "a": "é"\n}\n')
     before = own.files()
     own.install()
     own.remove()
