@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import tomllib
 from dataclasses import dataclass, field
@@ -153,6 +154,9 @@ class Project:
 
     def run(self, commands: list[str], raw: bytes, event: str = "") -> Heard:
         """Run hook commands over these very bytes."""
+        # Gemini CLI puts the quoted folder into the text itself; no shell does it.
+        folder = shlex.quote(str(self.folder))
+        commands = [each.replace("$GEMINI_PROJECT_DIR", folder) for each in commands]
         ended = [
             subprocess.run(  # noqa: S603 - the command that our own install wrote
                 ["/bin/sh", "-c", each],

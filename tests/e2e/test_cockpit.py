@@ -622,6 +622,7 @@ def test_the_demo_keeps_its_promises_before_ones_eyes(browser: Browser, tmp_path
     log = tmp_path / "demo.log"
     with serving(command, port=port, env=env, log=log, probe="/healthz") as server:
         browser.open(f"{server.url}/ui/#/demo")
+        click_text(browser, "Also playing: a 50-turn conversation")
         shows(browser, "Promises", "turn 50 of 50", "12 kept, 0 broken, 0 pending")
         assert browser.evaluate("document.querySelectorAll('.promises .ok').length") == 12
         click_text(browser, "Rules2")
@@ -637,6 +638,7 @@ def test_a_demo_that_is_opened_before_its_first_turn_is_shown_as_it_goes_on(
     log = tmp_path / "demo.log"
     with serving(command, port=port, env=env, log=log, probe="/healthz") as server:
         browser.open(f"{server.url}/ui/#/demo")
+        click_text(browser, "Also playing: a 50-turn conversation")
         shows(browser, "turn 0 of 50")
         shows(browser, "turn 2 of 2", "Undo the last turn")
 
