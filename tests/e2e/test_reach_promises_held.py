@@ -329,6 +329,12 @@ def test_eight_prompts_at_once_lose_no_rule(agent: Project) -> None:
 # --- Part 2: the protocol ---
 
 
+def ruled(data: Path) -> None:
+    """The person's own rule, for every session."""
+    ended = command(data, "rules", "--session", "first", "--pin", RULE, "--scope", "user")
+    assert ended.returncode == 0, ended.stderr
+
+
 @over_mcp
 @pytest.mark.parametrize("action", ["decline", "cancel"])
 async def test_loosening_without_a_yes_changes_nothing(action: Any, tmp_path: Path) -> None:
@@ -339,8 +345,8 @@ async def test_loosening_without_a_yes_changes_nothing(action: Any, tmp_path: Pa
         asked.append(params.message)
         return types.ElicitResult(action=action)
 
+    ruled(tmp_path / "data")
     async with desk(tmp_path, elicit=refuse) as session:
-        await ask(session, "rules", RULE, action="propose")
         await ask(session, "rules", RELEASE, action="propose")
         listed = await rules(session)
         assert RULE in listed
@@ -349,8 +355,8 @@ async def test_loosening_without_a_yes_changes_nothing(action: Any, tmp_path: Pa
 
 @over_mcp
 async def test_a_client_that_cannot_ask_is_given_the_command_to_type(tmp_path: Path) -> None:
+    ruled(tmp_path / "data")
     async with desk(tmp_path) as session:
-        await ask(session, "rules", RULE, action="propose")
         answer = await ask(session, "rules", RELEASE, action="propose")
         assert RULE in await rules(session)
         assert "acc-ace" in answer.text, answer
@@ -358,8 +364,8 @@ async def test_a_client_that_cannot_ask_is_given_the_command_to_type(tmp_path: P
 
 @over_mcp
 async def test_what_is_remembered_makes_no_rule_and_loosens_none(tmp_path: Path) -> None:
+    ruled(tmp_path / "data")
     async with desk(tmp_path) as session:
-        await ask(session, "rules", RULE, action="propose")
         await ask(session, "remember", f"The user said: {RELEASE} Never use tabs.")
         listed = await rules(session)
         assert RULE in listed
