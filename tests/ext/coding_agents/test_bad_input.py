@@ -75,6 +75,6 @@ def test_an_answer_is_one_line_of_json_in_any_language(client: FakeClient) -> No
     "part", ["<<a\n", "sh <<a\n", "'", '"$(', "((", "`", "ssh ", "find -exec ", "eval ", "cd a;"]
 )
 def test_hostile_lines_are_taken_apart_in_bounded_time(part: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     assert len(list(calls_of_shell(part * 40_000))) < 2_000
-    assert time.perf_counter() - begin < 3
+    assert time.process_time() - begin < 3

@@ -71,7 +71,7 @@ def test_only_codex_puts_its_context_above_the_request() -> None:
     ],
 )
 def test_hostile_prompts_are_read_in_linear_time(part: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()
     own_words(part * 100_000, CLIENTS["codex"])
     own_words("\n".join(f"<a{n}>\n{'`' * (n % 99 + 3)}" for n in range(20_000)), CLIENTS["codex"])
-    assert time.perf_counter() - begin < 2
+    assert time.process_time() - begin < 2
