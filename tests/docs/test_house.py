@@ -39,7 +39,7 @@ PINS: Final = {
     "imports from core into ext": Pin(0, 0),
     "language tables": Pin(452, 250),
     "deep tests": Pin(60, 60),
-    "code lines": Pin(53_242, 42_500),
+    "code lines": Pin(53_243, 42_500),
     "code lines of the core": Pin(27_433, 23_500),
     "modules that the plugin loads": Pin(137, 150),
     "class names defined twice": Pin(0, 0),

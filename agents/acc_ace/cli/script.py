@@ -89,6 +89,7 @@ class _Mapping(BaseModel):
     language: Any = None
     description: Any = None
     promises: Any = None
+    acts: Any = None
     invariants: Any = None
 
 
