@@ -113,7 +113,7 @@ class LessonReader:
             elif line.strip():
                 self._line(number, line)
             self._gap = not line.strip()
-        every = [(lesson.line, self._fields(lesson)) for lesson in self._lessons]
+        every = list(self._once())
         highest = max((id_number(str(fields.get("id", ""))) for _, fields in every), default=0)
         free = max(next_id, highest + 1)
         placed: list[tuple[int, int, Bullet]] = []
@@ -127,6 +127,18 @@ class LessonReader:
         placed.sort(key=lambda each: each[:2])
         playbook = gathered([(at, bullet) for _, at, bullet in placed], free)
         return Reading(playbook, len(self._passed), left_out(self._passed))
+
+    def _once(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The fields of each lesson; one without an id that stands above as well is passed over."""
+        above: set[tuple[str, str]] = set()
+        for lesson in self._lessons:
+            fields = self._fields(lesson)
+            words = (str(fields.get("section")), str(fields.get("content")))
+            if "id" in fields or words not in above:
+                yield lesson.line, fields
+            else:
+                self._passed.append(f"line {lesson.line}: stands above already: {shown(words[1])}")
+            above.add(words)
 
     def _line(self, number: int, line: str) -> None:
         opening, heading = _opening(line), re.fullmatch(_HEADING, line)
