@@ -35,6 +35,10 @@ _WRITERS: Final[Mapping[Form, Callable[[Playbook], str]]] = {
 }
 
 
+_EXACT: Final = frozenset([Form.JSON, Form.JSONL])
+"""They say themselves that they hold no lesson."""
+
+
 def read(source: str | Path, form: Form | None = None) -> Reading:
     """Parse a playbook: a text, a file or a skill's folder; without `form` it is detected.
 
@@ -52,7 +56,7 @@ def read(source: str | Path, form: Form | None = None) -> Reading:
         form_here = form or form_of(text)
         reading, has_ids = _read_text(text, form_here)
         is_skill = form_here is Form.SKILL
-        if not reading.playbook.bullets and form_here is not Form.JSON and not is_ours(text):
+        if not reading.playbook.bullets and not (form_here in _EXACT or is_ours(text)):
             raise InputError(
                 "no lessons in the file; a lesson is a line like '- [b-00001] :: text'"
             )

@@ -129,12 +129,12 @@ class LessonReader:
         return Reading(playbook, len(self._passed), left_out(self._passed))
 
     def _once(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The fields of each lesson; one without an id that stands above as well is passed over."""
+        """The fields of each; of others', one without an id that stands above is passed over."""
         above: set[tuple[str, str]] = set()
         for lesson in self._lessons:
             fields = self._fields(lesson)
             words = (str(fields.get("section")), str(fields.get("content")))
-            if "id" in fields or words not in above:
+            if self._is_ours or "id" in fields or words not in above:
                 yield lesson.line, fields
             else:
                 self._passed.append(f"line {lesson.line}: stands above already: {shown(words[1])}")
