@@ -67,6 +67,7 @@ EXTENSIONS: Final[dict[str, str]] = {
     "playbook_files": "files routers",
     "sandbox": "models commands",
     "coding_agents": "commands",
+    "reruns": "routers",
 }
 """The hooks of each extension, one line an extension.
 

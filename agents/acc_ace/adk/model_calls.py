@@ -51,7 +51,7 @@ def count_reply(
     use.add(facts.use, facts.name)
     use.model = facts.model or use.model
     observer.warn(*facts.warnings)
-    _note_call(observer, ctx, facts.name, facts.use, reply=_reply_text(reply.content))
+    _note_call(observer, ctx, facts.name, facts.use, reply=reply_text(reply.content))
 
 
 def count_failure(observer: TurnObserver, ctx: CallbackContext, error: Exception) -> None:
@@ -125,7 +125,8 @@ def _content_parts(role: str | None, part: types.Part, user_text: str) -> Iterat
         yield RequestPart(kind="history", text=text)
 
 
-def _reply_text(content: types.Content | None) -> str:
+def reply_text(content: types.Content | None) -> str:
+    """The text and the tool calls of a reply, as they are kept."""
     parts = [part for part in (content.parts if content else None) or [] if not part.thought]
     return "\n".join(part.text or _call_text(part) for part in parts)
 
