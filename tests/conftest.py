@@ -2,6 +2,7 @@
 
 import gc
 import ipaddress
+import logging
 import os
 import signal
 import sys
@@ -58,6 +59,16 @@ def usual_umask() -> Iterator[None]:
     os.umask(before)
     yield
     os.umask(before)
+
+
+@pytest.fixture(autouse=True)
+def usual_logging() -> Iterator[None]:
+    """A command that a test calls in this process leaves no handler of a stream that is closed."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(autouse=True)
