@@ -40,10 +40,7 @@ def note_request(
 def count_reply(
     observer: TurnObserver, ctx: CallbackContext, reply: LlmResponse, *, model: str = ""
 ) -> None:
-    """Count a whole reply of the Generator's model in its turn; a partial one counts nothing.
-
-    `model` is the name under which it was asked.
-    """
+    """Count a whole reply of the Generator, `model` by name; a partial one counts nothing."""
     if reply.partial:
         return
     facts = reply_facts(reply, model)

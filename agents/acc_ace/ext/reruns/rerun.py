@@ -26,7 +26,7 @@ from acc_ace.model_settings import AgentSettings
 from acc_ace.models.reply_bounds import reply_facts
 from acc_ace.models.response_shape import SET_MODEL_RESPONSE
 
-_RULE: Final = re.compile(r"^- \[(c-\d+)\] (.*)\n?", re.MULTILINE)
+_RULE: Final = r"(?m)^- \[(c-\d+)\] (.*)\n?"
 _INSTRUCTION: Final = frozenset({"role", "playbook"})
 _DECLARED: Final = frozenset({"tools", "schema"})
 _MEMORY: Final = frozenset({"rules", "state", "artifacts", "warnings"})
@@ -34,21 +34,21 @@ _SPEECH: Final = frozenset({"history", "tool_results"})
 _TOOLS: Final = TypeAdapter(list[types.Tool])
 
 
-class CallInReply(NamedTuple):
+class WantedCall(NamedTuple):
     """A tool call that a model asked for."""
 
     name: str
     args: dict[str, object]
 
 
-class Said(NamedTuple):
+class FirstReply(NamedTuple):
     """What a model replied: an answer, or calls that it wants first."""
 
     answer: str
-    calls: list[CallInReply]
+    calls: list[WantedCall]
 
 
-class Outcome(NamedTuple):
+class RerunReply(NamedTuple):
     """A reply to a re-run, and what it took."""
 
     model: str
@@ -81,7 +81,7 @@ def first_request(traces: Sequence[TurnTrace]) -> ModelCall:
 
 def rules_of(call: ModelCall) -> dict[str, str]:
     """The rules of a request, by their ids."""
-    return dict(_RULE.findall("".join(part.text for part in call.parts if part.kind == "rules")))
+    return dict(re.findall(_RULE, "".join(p.text for p in call.parts if p.kind == "rules")))
 
 
 def without_rules(call: ModelCall, ids: Iterable[str]) -> tuple[RequestPart, ...]:
@@ -100,7 +100,7 @@ def _without(part: RequestPart, gone: dict[str, str]) -> RequestPart:
         return part
     text = part.text
     if part.kind == "rules":
-        text = _RULE.sub(lambda rule: "" if rule[1] in gone else rule[0], text)
+        text = re.sub(_RULE, lambda rule: "" if rule[1] in gone else rule[0], text)
     for rule in gone.values():
         text = text.replace(rule, "")
     return part.model_copy(update={"text": text})
@@ -109,40 +109,40 @@ def _without(part: RequestPart, gone: dict[str, str]) -> RequestPart:
 def request_of(parts: Sequence[RequestPart], model: BaseLlm, settings: AgentSettings) -> LlmRequest:
     """The request that these parts were, for a model."""
     config = content_config(settings)
-    declared = {part.kind: part.text for part in parts if part.kind in _DECLARED}
-    if tools := declared.get("tools"):
+    declarations = {part.kind: part.text for part in parts if part.kind in _DECLARED}
+    if tools := declarations.get("tools"):
         config.tools = [*_TOOLS.validate_json(tools)]
-    if schema := declared.get("schema"):
+    if schema := declarations.get("schema"):
         config.response_schema = json.loads(schema)
         config.response_mime_type = "application/json"
-    said = [part for part in parts if part.kind not in _DECLARED]
+    spoken = [part for part in parts if part.kind not in _DECLARED]
     # The instruction ends where memory begins.
-    at = next((n for n, part in enumerate(said) if part.kind not in _INSTRUCTION), len(said))
-    config.system_instruction = "".join(part.text for part in said[:at])
+    at = next((n for n, part in enumerate(spoken) if part.kind not in _INSTRUCTION), len(spoken))
+    config.system_instruction = "".join(part.text for part in spoken[:at])
     message = [
         types.Part(text="".join(part.text for part in block))
-        for _, block in groupby(said[at:], lambda part: part.kind == "x_t")
+        for _, block in groupby(spoken[at:], lambda part: part.kind == "x_t")
     ]
     return LlmRequest(
         model=model.model, contents=[types.Content(role="user", parts=message)], config=config
     )
 
 
-async def ask(model: BaseLlm, request: LlmRequest) -> Outcome:
+async def ask(model: BaseLlm, request: LlmRequest) -> RerunReply:
     """One call of a model. Raises ModelError."""
-    outcome = Outcome(model.model, "", TokenUse(), ())
+    reply_so_far = RerunReply(model.model, "", TokenUse(), ())
     async for response in model.generate_content_async(request, stream=False):
         facts = reply_facts(response, model.model)
-        outcome = Outcome(
+        reply_so_far = RerunReply(
             facts.name,
-            outcome.text + reply_text(response.content),
-            outcome.use + facts.use,
-            (*outcome.warnings, *facts.warnings),
+            reply_so_far.text + reply_text(response.content),
+            reply_so_far.use + facts.use,
+            (*reply_so_far.warnings, *facts.warnings),
         )
-    return outcome
+    return reply_so_far
 
 
-def read(reply: str) -> Said:
+def first_reply(reply: str) -> FirstReply:
     """A reply as it is kept: text, structured or not, and calls on lines of their own."""
     calls, lines = [], []
     for line in reply.split("\n"):
@@ -156,11 +156,11 @@ def read(reply: str) -> Said:
         else:
             output = read_reply(GeneratorOutput, "\n".join(lines))
     except ModelOutputError:  # Plain text is an answer.
-        return Said("\n".join(lines).strip(), calls)
-    return Said(output.final_answer, [call for call in calls if call not in answers])
+        return FirstReply("\n".join(lines).strip(), calls)
+    return FirstReply(output.final_answer, [call for call in calls if call not in answers])
 
 
-def _call(line: str) -> CallInReply | None:
+def _call(line: str) -> WantedCall | None:
     if not line.startswith("{"):
         return None
     try:
@@ -169,7 +169,7 @@ def _call(line: str) -> CallInReply | None:
         return None
     name, args = value.get("name"), value.get("args", {})
     is_call = isinstance(name, str) and isinstance(args, dict) and not value.keys() - _CALL
-    return CallInReply(name, args) if is_call else None
+    return WantedCall(name, args) if is_call else None
 
 
 _CALL: Final = frozenset({"id", "name", "args"})

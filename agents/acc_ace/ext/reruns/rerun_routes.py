@@ -14,11 +14,11 @@ from acc_ace.core.schemas.report import NANO, TokenUse
 from acc_ace.core.schemas.trace import RequestPart
 from acc_ace.errors import ConfigError, InputError, ModelError
 from acc_ace.ext.reruns.rerun import (
-    Outcome,
-    Said,
+    FirstReply,
+    RerunReply,
     ask,
+    first_reply,
     first_request,
-    read,
     request_of,
     rules_of,
     without_rules,
@@ -38,7 +38,7 @@ _MOST_RULES: Final = 200
 Line = Annotated[str, StringConstraints(max_length=NAME_LENGTH)]
 
 
-class CallView(BaseModel):
+class WantedCallView(BaseModel):
     """A tool call that the model asked for. A re-run runs none."""
 
     name: str
@@ -51,13 +51,13 @@ class AnswerView(BaseModel):
     model: str
     note: str = Field(description="What the user should know about the model; mostly empty.")
     answer: str = Field(description="Empty where the model wants to call tools first.")
-    calls: list[CallView]
+    calls: list[WantedCallView]
 
     @classmethod
-    def of(cls, model: str, said: Said) -> "AnswerView":
+    def of(cls, model: str, reply: FirstReply) -> "AnswerView":
         """The public view of a reply."""
-        calls = [CallView(name=call.name, args=call.args) for call in said.calls]
-        return cls(model=model, note=note_on(model), answer=said.answer, calls=calls)
+        calls = [WantedCallView(name=call.name, args=call.args) for call in reply.calls]
+        return cls(model=model, note=note_on(model), answer=reply.answer, calls=calls)
 
 
 class RerunChoices(BaseModel):
@@ -100,7 +100,7 @@ async def read_choices(context: Context, key: Key, turn: Turn, user: User) -> Re
     call = first_request(await context.container.traces.of_turn(key, turn))
     settings = context.container.settings
     return RerunChoices(
-        before=AnswerView.of(call.model, read(call.reply)),
+        before=AnswerView.of(call.model, first_reply(call.reply)),
         models=model_names(settings, call),
         any_model=may_operate(settings, user),
         rules=rules_of(call),
@@ -125,23 +125,23 @@ async def rerun(
     block = block_of(container.settings, call, name, any_model=is_operator)
     await container.spending.require_room(key.tenant)
     start = perf_counter()
-    outcome = await _outcome(container, key, block, parts)
-    price = container.spending.prices.price(outcome.model)
+    reply = await _reply(container, key, block, parts)
+    price = container.spending.prices.price(reply.model)
     rules = rules_of(call)
     words = [rules[each] for each in body.without]
     return RerunView(
-        **dict(AnswerView.of(outcome.model, read(outcome.text))),
-        tokens=outcome.use,
-        usd=price.nano(outcome.use) / NANO if price else None,
+        **dict(AnswerView.of(reply.model, first_reply(reply.text))),
+        tokens=reply.use,
+        usd=price.nano(reply.use) / NANO if price else None,
         seconds=perf_counter() - start,
         still_in=sorted({part.kind for part in parts if any(word in part.text for word in words)}),
-        warnings=list(outcome.warnings),
+        warnings=list(reply.warnings),
     )
 
 
-async def _outcome(
+async def _reply(
     container: Container, key: SessionKey, block: AgentSettings, parts: Sequence[RequestPart]
-) -> Outcome:
+) -> RerunReply:
     """Ask within the time of a turn, and count what it took.
 
     Raises ModelError, or InputError for a model that cannot be used.
@@ -150,7 +150,7 @@ async def _outcome(
     try:
         model = build(container, block)
         try:
-            outcome = await ask(model, request_of(parts, model, block))
+            reply = await ask(model, request_of(parts, model, block))
         finally:
             await container.parts.close_models([model])
     except ConfigError as error:  # Here the model is the caller's choice, and no setting.
@@ -158,8 +158,8 @@ async def _outcome(
     except ModelError as error:
         await _note(container, key, block.model, TokenUse.model_validate(error.spent))
         raise
-    await _note(container, key, outcome.model, outcome.use)
-    return outcome
+    await _note(container, key, reply.model, reply.use)
+    return reply
 
 
 async def _note(container: Container, key: SessionKey, model: str, use: TokenUse) -> None:

@@ -5,6 +5,7 @@ import { useData } from "../lib/data.js";
 import { duration, number, tokensOf, usd } from "../lib/format.js";
 import { t } from "../lib/i18n.js";
 import { Choice, Empty, Loaded, Notice, Raw, Stats } from "../lib/ui.js";
+import { Rerun } from "./rerun.js";
 
 export function Saw({ base, turn }) {
   const path = turn ? `${base}/turns/${turn}/requests` : null;
@@ -25,6 +26,7 @@ export function Saw({ base, turn }) {
       ${calls.length
         ? html`<${Call} key=${`${turn}/${at}`} ...${calls[at]} />`
         : html`<${Empty}>${t("No model was called in this turn.")}</${Empty}>`}
+      <${Rerun} key=${base + turn} path=${`${base}/turns/${turn}/rerun`} />
     `;
   }}</${Loaded}>`;
 }
