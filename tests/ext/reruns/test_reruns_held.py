@@ -183,7 +183,7 @@ async def test_a_turn_with_tool_calls_is_asked_as_it_was_first(
     await say(http, "What is six times seven?")
     first, second = gemini.requests_of("generator")
     assert len(second.body["contents"]) > len(first.body["contents"])
-    assert "It is 42." in json.dumps((await offer(http))["before"])
+    assert "6 * 7" in json.dumps((await offer(http))["before"]["calls"])
     assert (await again(http))["answer"] == "I guess 41."
     assert words(last(gemini)) == words(first.body)
     assert "functionResponse" not in json.dumps(last(gemini))
@@ -238,7 +238,6 @@ async def test_where_nobody_is_named_as_operator_nobody_asks_other_models(
         (says('["a list"]'), "a list", []),
         (says("42"), "42", []),
         (says('```json\n{"final_answer": "Cut'), "Cut", []),
-        (empty_text(), "", []),
         (calls_function("calculate", expression="1 + 1"), "", ["calculate"]),
         (
             calls_functions(("refund", {"order": "A1", "amount": 5}), ("current_time", {})),
@@ -246,7 +245,7 @@ async def test_where_nobody_is_named_as_operator_nobody_asks_other_models(
             ["refund", "current_time"],
         ),
     ],
-    ids=["braces", "shape", "list", "number", "open fence", "blank", "call", "two calls"],
+    ids=["braces", "shape", "list", "number", "open fence", "call", "two calls"],
 )
 async def test_whatever_a_model_may_reply_is_shown(
     http: httpx.AsyncClient, gemini: FakeGemini, reply: HttpReply, answer: str, tools: list[str]
@@ -401,3 +400,11 @@ async def test_the_next_turn_goes_on_as_if_nothing_had_been_asked(
         result = await http.get(route)
         assert result.status_code == 200, route
         assert "ELSEWHERE" not in result.text, route
+
+
+async def test_a_model_that_says_nothing_is_a_problem_as_in_a_turn(
+    http: httpx.AsyncClient, gemini: FakeGemini
+) -> None:
+    gemini.script("generator", answers("First."), empty_text())
+    await say(http, "Hello?")
+    refused(await http.post(path(), json=NOTHING), 502)

@@ -26,7 +26,7 @@ from acc_ace.model_settings import AgentSettings
 from acc_ace.models.reply_bounds import reply_facts
 from acc_ace.models.response_shape import SET_MODEL_RESPONSE
 
-_RULE: Final = r"(?m)^- \[(c-\d+)\] (.*)\n?"
+_RULE: Final = r"(?m)^- \[([^\]\s]+)\] (.*)\n?"
 _INSTRUCTION: Final = frozenset({"role", "playbook"})
 _DECLARED: Final = frozenset({"tools", "schema"})
 _MEMORY: Final = frozenset({"rules", "state", "artifacts", "warnings"})
