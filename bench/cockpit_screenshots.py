@@ -37,7 +37,7 @@ PICTURES: Final = {
     "recall": (f"{SESSION}/turn/12/recall", "qualified", True),
     "cost": (f"{SESSION}/turn/12/cost", "Tokens, summed", False),
     "playbook": ("#/playbook", "Name the owner", False),
-    "timeline": ("#/playbook?view=log", "lifts_rules", True),
+    "timeline": ("#/playbook?view=log", "about_rules", True),
 }
 RUN_PICTURES: Final = {"survivor": ("#/survivor", "Survival score", False)}
 SIZE: Final = (1440, 900)
@@ -91,15 +91,16 @@ def played_demo() -> Iterator[str]:
 
 
 def photograph_demo(browser: Browser, url: str, out: Path) -> None:
-    """Write the picture of the demo: its promises kept, the rule of turn 3 forty turns later."""
+    """Write two pictures of the demo: who can stop a call; the rule of turn 3 forty turns later."""
     browser.show(width=SIZE[0], height=SIZE[1])
     browser.open(f"{url}/ui/#/demo")
-    browser.wait(lambda: "12 kept, 0 broken, 0 to come" in browser.text(), "the promises")
+    browser.wait(lambda: "12 kept, 0 broken, 0 pending" in browser.text(), "the promises")
+    browser.screenshot(out / "cockpit-acts.png")
     state = httpx.get(f"{url}/demo/checks").json()
     place = f"{state['app']}/{state['user']}/{state['session']}/turn/{DEMO_TURN}/state"
     browser.open(f"{url}/ui/?demo#/demo/{place}")
     browser.wait(lambda: f"turn {DEMO_TURN} of 50" in browser.text(), "the turn")
-    browser.wait(lambda: "What it is about" in browser.text(), "the state")
+    browser.wait(lambda: "semantic_gist" in browser.text(), "the state")
     browser.screenshot(out / "cockpit-demo.png")
     print(out / "cockpit-demo.png")
 

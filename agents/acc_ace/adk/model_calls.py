@@ -48,7 +48,7 @@ def count_reply(
     use.add(facts.use, facts.name)
     use.model = facts.model or use.model
     observer.warn(*facts.warnings)
-    _note_call(observer, ctx, facts.name, facts.use, reply=reply_text(reply.content))
+    _note_call(observer, ctx, facts.name, facts.use, reply=_reply_text(reply.content))
 
 
 def count_failure(observer: TurnObserver, ctx: CallbackContext, error: Exception) -> None:
@@ -92,7 +92,7 @@ def parts_of(request: LlmRequest, user_text: str = "") -> tuple[RequestPart, ...
     config = request.config
     parts = request_parts(_instruction(config.system_instruction))
     if config.tools:
-        parts.append(RequestPart(kind="tools", text=_json(config.tools)))
+        parts.append(RequestPart(kind="tools", text=json_text(config.tools)))
     if config.response_schema is not None:
         parts.append(RequestPart(kind="schema", text=_schema(config.response_schema)))
     for content in request.contents:
@@ -104,7 +104,7 @@ def parts_of(request: LlmRequest, user_text: str = "") -> tuple[RequestPart, ...
 def _instruction(instruction: object) -> str:
     if isinstance(instruction, types.Content):
         return "\n".join(part.text or "" for part in instruction.parts or [])
-    return instruction if isinstance(instruction, str) else _json(instruction or "")
+    return instruction if isinstance(instruction, str) else json_text(instruction or "")
 
 
 def _content_parts(role: str | None, part: types.Part, user_text: str) -> Iterator[RequestPart]:
@@ -122,17 +122,17 @@ def _content_parts(role: str | None, part: types.Part, user_text: str) -> Iterat
         yield RequestPart(kind="history", text=text)
 
 
-def reply_text(content: types.Content | None) -> str:
-    """The text and the tool calls of a reply, as they are kept."""
+def _reply_text(content: types.Content | None) -> str:
     parts = [part for part in (content.parts if content else None) or [] if not part.thought]
     return "\n".join(part.text or _call_text(part) for part in parts)
 
 
 def _call_text(part: types.Part) -> str:
-    return _json(part.function_call or part.function_response or part)
+    return json_text(part.function_call or part.function_response or part)
 
 
-def _json(value: Any) -> str:  # noqa: ANN401 - values of ADK and of tools
+def json_text(value: Any) -> str:  # noqa: ANN401 - values of ADK and of tools
+    """Any value as JSON; what JSON has no form for is written as text."""
     try:
         return to_json(
             value, exclude_none=True, inf_nan_mode="null", serialize_unknown=True
@@ -142,9 +142,9 @@ def _json(value: Any) -> str:  # noqa: ANN401 - values of ADK and of tools
 
 
 def _schema(schema: Any) -> str:  # noqa: ANN401 - a class, or a schema of ADK
-    return _class_schema(schema) if isinstance(schema, type) else _json(schema)
+    return _class_schema(schema) if isinstance(schema, type) else json_text(schema)
 
 
 @lru_cache(maxsize=64)
 def _class_schema(schema: type[Any]) -> str:
-    return _json(TypeAdapter(schema).json_schema())
+    return json_text(TypeAdapter(schema).json_schema())

@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from acc_ace.server.problems import Problem, problem, problem_response
 
-_TURN: Final = re.compile(r"/(run|run_sse|v1/chat|v1/sessions/[^/]+/turns)/?$")
+_TURN: Final = re.compile(r"/(run|run_sse|v1/chat|v1/sessions/[^/]+/turns(/[0-9]+/rerun)?)/?$")
 _SSE: Final = b"text/event-stream"
 _CUT: Final = (
     "the turn was cut off: unanswered turns are discarded, answered ones kept; check the session's "

@@ -1,4 +1,4 @@
-"""Ask again what a turn was answered from: another model, or the same without some rules.
+"""The request that a turn was answered from, to ask it again: whole, or without some rules.
 
 The agent answers from System + CCS_t + x_t alone (ACC), and a turn keeps those words. So a re-run
 needs no copy of the memory: it recalls nothing, runs no tool and commits nothing.
@@ -6,7 +6,7 @@ needs no copy of the memory: it recalls nothing, runs no tool and commits nothin
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from itertools import groupby
 from typing import Final, NamedTuple
 
@@ -15,107 +15,114 @@ from google.adk.models.llm_request import LlmRequest
 from google.genai import types
 from pydantic import TypeAdapter
 
-from acc_ace.adk.model_calls import reply_text
 from acc_ace.adk.structured_agent import content_config
-from acc_ace.core.schemas.interaction import GeneratorOutput
-from acc_ace.core.schemas.report import TokenUse
 from acc_ace.core.schemas.trace import ModelCall, RequestPart, TurnTrace
-from acc_ace.core.text.reply_reading import read_reply, read_value
-from acc_ace.errors import InputError, ModelOutputError, NotFoundError
+from acc_ace.errors import InputError, NotFoundError
 from acc_ace.model_settings import AgentSettings
-from acc_ace.models.reply_bounds import reply_facts
-from acc_ace.models.response_shape import SET_MODEL_RESPONSE
 
 _RULE: Final = r"(?m)^- \[([^\]\s]+)\] (.*)\n?"
 _INSTRUCTION: Final = frozenset({"role", "playbook"})
-_DECLARED: Final = frozenset({"tools", "schema"})
-_MEMORY: Final = frozenset({"rules", "state", "artifacts", "warnings"})
+_MEMORY: Final = frozenset({"state", "artifacts", "warnings"})
 _SPEECH: Final = frozenset({"history", "tool_results"})
 _TOOLS: Final = TypeAdapter(list[types.Tool])
+_SHORTEST: Final = 8
+"""Characters of a rule below which its words may stand for something else."""
 
 
-class WantedCall(NamedTuple):
-    """A tool call that a model asked for."""
+class FirstRequest(NamedTuple):
+    """A turn's first request to its answering agent, before any tool ran."""
 
-    name: str
-    args: dict[str, object]
+    call: ModelCall
+    tools: tuple[types.Tool, ...]
+    """Only those that the app runs: what a provider runs would act."""
+    schema: dict[str, object] | None
 
+    @property
+    def rules(self) -> dict[str, str]:
+        """The rules in it, by their ids."""
+        texts = [part.text for part in self.call.parts if part.kind == "rules"]
+        return dict(re.findall(_RULE, "".join(texts)))
 
-class FirstReply(NamedTuple):
-    """What a model replied: an answer, or calls that it wants first."""
-
-    answer: str
-    calls: list[WantedCall]
-
-
-class RerunReply(NamedTuple):
-    """A reply to a re-run, and what it took."""
-
-    model: str
-    text: str
-    use: TokenUse
-    warnings: tuple[str, ...]
+    @property
+    def tool_names(self) -> set[str]:
+        """The functions that the model may call."""
+        return {each.name or "" for tool in self.tools for each in tool.function_declarations or ()}
 
 
-def first_request(traces: Sequence[TurnTrace]) -> ModelCall:
-    """The first request of a turn to its answering agent, before any tool ran.
+def first_request(traces: Sequence[TurnTrace]) -> FirstRequest:
+    """The first request of a turn that was answered.
 
-    Raises NotFoundError where none is kept, or not all of it.
+    Raises NotFoundError where none is kept, or not as it was.
     """
-    calls = [call for trace in traces for call in trace.calls if call.stage == "generator"]
-    if not calls:
+    calls = (call for trace in traces for call in trace.calls)
+    call = next((call for call in calls if call.stage == "generator" and not call.error), None)
+    if call is None:
         raise NotFoundError(
-            "no request of this turn is kept: it is for the newest 50 turns that asked a model, "
-            "with ACC_ACE_KEEP_REQUESTS"
+            "no answered request of this turn is kept: it is for the newest 50 turns that asked a "
+            "model, with ACC_ACE_KEEP_REQUESTS"
         )
-    parts = calls[0].parts
-    if not parts or any(part.cut for part in parts):
+    if not call.parts or any(part.cut for part in call.parts):
         raise NotFoundError("the request of this turn was too long to be kept whole")
-    if any(part.kind in _SPEECH for part in parts):
+    if any(part.kind in _SPEECH for part in call.parts):
         raise NotFoundError(
             "the request of this turn held earlier messages, files or tool results, of which only "
             "the text is kept: it cannot be sent again as it was"
         )
-    return calls[0]
+    texts = {part.kind: part.text for part in call.parts}
+    try:
+        tools = _TOOLS.validate_json(texts.get("tools", "[]"))
+        schema = json.loads(texts.get("schema", "null"))
+    except ValueError as error:  # What looks like a secret was masked as it was stored.
+        raise NotFoundError("the tools of this turn's request are not kept as they were") from error
+    return FirstRequest(call, tuple(each for each in tools if each.function_declarations), schema)
 
 
-def rules_of(call: ModelCall) -> dict[str, str]:
-    """The rules of a request, by their ids."""
-    return dict(re.findall(_RULE, "".join(p.text for p in call.parts if p.kind == "rules")))
-
-
-def without_rules(call: ModelCall, ids: Iterable[str]) -> tuple[RequestPart, ...]:
+def without_rules(request: FirstRequest, ids: Collection[str]) -> tuple[RequestPart, ...]:
     """The parts without some rules: neither as rules, nor in what memory says of them.
 
     The user's own message and the playbook stay as they are. Raises InputError for an unknown id.
     """
-    rules, gone = rules_of(call), set(ids)
-    if unknown := sorted(gone - rules.keys()):
+    if unknown := sorted({*ids} - request.rules.keys()):
         raise InputError(f"the turn had no rule {', '.join(map(repr, unknown))}")
-    return tuple(_without(part, {each: rules[each] for each in gone}) for part in call.parts)
+    words = [text for each, text in request.rules.items() if each in ids]
+    return tuple(_without(part, ids, words) for part in request.call.parts)
 
 
-def _without(part: RequestPart, gone: dict[str, str]) -> RequestPart:
-    if part.kind not in _MEMORY:
-        return part
+def _without(part: RequestPart, ids: Collection[str], words: Sequence[str]) -> RequestPart:
     text = part.text
     if part.kind == "rules":
-        text = re.sub(_RULE, lambda rule: "" if rule[1] in gone else rule[0], text)
-    for rule in gone.values():
-        text = text.replace(rule, "")
+        text = re.sub(_RULE, lambda rule: "" if rule[1] in ids else rule[0], text)
+    elif part.kind in _MEMORY:
+        for rule in sorted(words, key=len, reverse=True):
+            text = re.sub(_words(rule), "", text) if len(rule) >= _SHORTEST else text
     return part.model_copy(update={"text": text})
 
 
-def request_of(parts: Sequence[RequestPart], model: BaseLlm, settings: AgentSettings) -> LlmRequest:
-    """The request that these parts were, for a model."""
+def kinds_with(parts: Sequence[RequestPart], words: Sequence[str]) -> list[str]:
+    """The kinds of parts in which the words of a rule stand."""
+    return sorted({p.kind for p in parts for rule in words if re.search(_words(rule), p.text)})
+
+
+def _words(rule: str) -> str:
+    """A pattern of a rule's words, which the user may have said with other white space."""
+    words = r"\s+".join(map(re.escape, rule.split()))
+    return rf"(?<!\w){words}(?!\w)"
+
+
+def request_of(
+    request: FirstRequest,
+    parts: Sequence[RequestPart],
+    model: BaseLlm,
+    settings: AgentSettings,
+) -> LlmRequest:
+    """The request with these parts, for a model."""
     config = content_config(settings)
-    declarations = {part.kind: part.text for part in parts if part.kind in _DECLARED}
-    if tools := declarations.get("tools"):
-        config.tools = [*_TOOLS.validate_json(tools)]
-    if schema := declarations.get("schema"):
-        config.response_schema = json.loads(schema)
+    config.tools = [*request.tools] or None
+    # The instruction says the form too; not every model takes a schema beside tools.
+    if request.schema and (not request.tools or model.capabilities.output_schema_and_tools):
+        config.response_schema = request.schema
         config.response_mime_type = "application/json"
-    spoken = [part for part in parts if part.kind not in _DECLARED]
+    spoken = [part for part in parts if part.kind not in {"tools", "schema"}]
     # The instruction ends where memory begins.
     at = next((n for n, part in enumerate(spoken) if part.kind not in _INSTRUCTION), len(spoken))
     config.system_instruction = "".join(part.text for part in spoken[:at])
@@ -126,50 +133,3 @@ def request_of(parts: Sequence[RequestPart], model: BaseLlm, settings: AgentSett
     return LlmRequest(
         model=model.model, contents=[types.Content(role="user", parts=message)], config=config
     )
-
-
-async def ask(model: BaseLlm, request: LlmRequest) -> RerunReply:
-    """One call of a model. Raises ModelError."""
-    reply_so_far = RerunReply(model.model, "", TokenUse(), ())
-    async for response in model.generate_content_async(request, stream=False):
-        facts = reply_facts(response, model.model)
-        reply_so_far = RerunReply(
-            facts.name,
-            reply_so_far.text + reply_text(response.content),
-            reply_so_far.use + facts.use,
-            (*reply_so_far.warnings, *facts.warnings),
-        )
-    return reply_so_far
-
-
-def first_reply(reply: str) -> FirstReply:
-    """A reply as it is kept: text, structured or not, and calls on lines of their own."""
-    calls, lines = [], []
-    for line in reply.split("\n"):
-        call = _call(line)
-        calls += [call] if call else []
-        lines += [] if call else [line]
-    answers = [call for call in calls if call.name == SET_MODEL_RESPONSE]
-    try:
-        if answers:
-            output = read_value(GeneratorOutput, answers[-1].args)
-        else:
-            output = read_reply(GeneratorOutput, "\n".join(lines))
-    except ModelOutputError:  # Plain text is an answer.
-        return FirstReply("\n".join(lines).strip(), calls)
-    return FirstReply(output.final_answer, [call for call in calls if call not in answers])
-
-
-def _call(line: str) -> WantedCall | None:
-    if not line.startswith("{"):
-        return None
-    try:
-        value = json.loads(line)
-    except ValueError:
-        return None
-    name, args = value.get("name"), value.get("args", {})
-    is_call = isinstance(name, str) and isinstance(args, dict) and not value.keys() - _CALL
-    return WantedCall(name, args) if is_call else None
-
-
-_CALL: Final = frozenset({"id", "name", "args"})

@@ -32,7 +32,7 @@ def block_of(settings: Settings, call: ModelCall, name: str, *, any_model: bool)
             "settings, or ask as one of ACC_ACE_OPERATORS"
         )
     block, fields = settings.generator, AgentSettings.model_fields
-    is_own = name in {settings.model_name("generator"), block.fallback}
+    is_own = name == settings.model_name("generator")
     options = {} if is_own else {option: fields[option].default for option in _OPTIONS}
     return block.model_copy(update={**options, "model": name, "fallback": ""})
 

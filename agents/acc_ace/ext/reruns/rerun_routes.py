@@ -1,6 +1,7 @@
 """Routes that ask a turn's request again, so that answers can be compared."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from time import perf_counter
 from typing import Annotated, Final
 
@@ -9,21 +10,19 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from acc_ace.clock import TimeBudget
 from acc_ace.container import Container
-from acc_ace.core.schemas.base import SessionKey
+from acc_ace.core.schemas.base import SessionKey, Tenant
 from acc_ace.core.schemas.report import NANO, TokenUse
 from acc_ace.core.schemas.trace import RequestPart
-from acc_ace.errors import ConfigError, InputError, ModelError
+from acc_ace.errors import ConfigError, InputError, ModelError, SessionBusyError
 from acc_ace.ext.reruns.rerun import (
-    FirstReply,
-    RerunReply,
-    ask,
-    first_reply,
+    FirstRequest,
     first_request,
+    kinds_with,
     request_of,
-    rules_of,
     without_rules,
 )
 from acc_ace.ext.reruns.rerun_models import block_of, build, model_names
+from acc_ace.ext.reruns.rerun_reply import FirstReply, ask, kept_reply
 from acc_ace.model_settings import AgentSettings
 from acc_ace.models.names import note_on
 from acc_ace.server.problems import documented
@@ -34,6 +33,9 @@ router = APIRouter(prefix="/v1/sessions/{session}/turns/{turn}/rerun", tags=["se
 
 _STAGE: Final = "rerun"
 _MOST_RULES: Final = 200
+_ONE_AT_A_TIME: Final = "re-run/"
+"""Held by a user's re-run; no session has such a name."""
+_MASKED: Final = "[redacted: "
 
 Line = Annotated[str, StringConstraints(max_length=NAME_LENGTH)]
 
@@ -42,7 +44,7 @@ class WantedCallView(BaseModel):
     """A tool call that the model asked for. A re-run runs none."""
 
     name: str
-    args: dict[str, object]
+    args: str = Field(description="Its arguments, as JSON.")
 
 
 class AnswerView(BaseModel):
@@ -54,16 +56,16 @@ class AnswerView(BaseModel):
     calls: list[WantedCallView]
 
     @classmethod
-    def of(cls, model: str, reply: FirstReply) -> "AnswerView":
+    def of(cls, reply: FirstReply) -> "AnswerView":
         """The public view of a reply."""
         calls = [WantedCallView(name=call.name, args=call.args) for call in reply.calls]
-        return cls(model=model, note=note_on(model), answer=reply.answer, calls=calls)
+        return cls(model=reply.model, note=note_on(reply.model), answer=reply.answer, calls=calls)
 
 
 class RerunChoices(BaseModel):
     """What of a turn can be run again, and with what."""
 
-    before: AnswerView = Field(description="The reply that the turn had.")
+    before: AnswerView = Field(description="The first reply that the turn had.")
     models: list[str] = Field(description="Models of the settings.")
     any_model: bool = Field(description="Whether another name may be given: by an operator.")
     rules: dict[str, str] = Field(description="Rules that the turn had, by id.")
@@ -76,7 +78,11 @@ class RerunRequest(BaseModel):
         extra="forbid", json_schema_extra={"examples": [{"without": ["c-0001"]}]}
     )
 
-    model: Line = Field(default="", description="Empty for the model that answered the turn.")
+    model: Line = Field(
+        default="",
+        pattern=r"^[\w:/@+-]*(\.[\w:/@+-]+)*$",
+        description="Empty for the model that answered the turn.",
+    )
     without: list[Line] = Field(
         default=[], max_length=_MOST_RULES, description="Ids of rules to leave out."
     )
@@ -96,14 +102,14 @@ class RerunView(AnswerView):
 
 @router.get("", summary="Read what a re-run can change")
 async def read_choices(context: Context, key: Key, turn: Turn, user: User) -> RerunChoices:
-    """The reply that the turn had, the models to ask instead, and the rules to leave out."""
-    call = first_request(await context.container.traces.of_turn(key, turn))
+    """The first reply that the turn had, the models to ask instead, and the rules to leave out."""
+    first = first_request(await context.container.traces.of_turn(key, turn))
     settings = context.container.settings
     return RerunChoices(
-        before=AnswerView.of(call.model, first_reply(call.reply)),
-        models=model_names(settings, call),
+        before=AnswerView.of(kept_reply(first)),
+        models=model_names(settings, first.call),
         any_model=may_operate(settings, user),
-        rules=rules_of(call),
+        rules=first.rules,
     )
 
 
@@ -114,43 +120,66 @@ async def rerun(
     """Ask the turn's first request again: of another model, or without some rules.
 
     Nothing is committed, and no tool runs: calls that the model wants are listed. The cost counts
-    against ACC_ACE_MAX_COST. `422` for a model that cannot be used, `403` for one that the
-    settings do not name, unless an operator asks.
+    against ACC_ACE_MAX_COST, and a user has one re-run at a time. `422` for a model that cannot be
+    used, `403` for one that the settings do not name, unless an operator asks.
     """
     container = context.container
-    call = first_request(await container.traces.of_turn(key, turn))
-    parts = without_rules(call, body.without)
+    first = first_request(await container.traces.of_turn(key, turn))
+    parts = without_rules(first, body.without)
     is_operator = may_operate(container.settings, user)
-    name = body.model or call.model
-    block = block_of(container.settings, call, name, any_model=is_operator)
-    await container.spending.require_room(key.tenant)
-    start = perf_counter()
-    reply = await _reply(container, key, block, parts)
-    price = container.spending.prices.price(reply.model)
-    rules = rules_of(call)
-    words = [rules[each] for each in body.without]
+    name = body.model or first.call.model
+    block = block_of(container.settings, first.call, name, any_model=is_operator)
+    async with _alone(container, key.tenant):
+        start = perf_counter()
+        reply = await _reply(container, first, parts, block, key)
+        seconds = perf_counter() - start
+        usd = await _note(container, key, reply.model, reply.use)
+    masked = any(_MASKED in part.text for part in parts)
     return RerunView(
-        **dict(AnswerView.of(reply.model, first_reply(reply.text))),
+        **dict(AnswerView.of(reply)),
         tokens=reply.use,
-        usd=price.nano(reply.use) / NANO if price else None,
-        seconds=perf_counter() - start,
-        still_in=sorted({part.kind for part in parts if any(word in part.text for word in words)}),
-        warnings=list(reply.warnings),
+        usd=usd,
+        seconds=seconds,
+        still_in=kinds_with(parts, [first.rules[each] for each in body.without]),
+        warnings=[*reply.warnings, *([_HAS_MASKED] if masked else [])],
     )
 
 
-async def _reply(
-    container: Container, key: SessionKey, block: AgentSettings, parts: Sequence[RequestPart]
-) -> RerunReply:
-    """Ask within the time of a turn, and count what it took.
+_HAS_MASKED: Final = (
+    "secrets and personal data in the request were masked when it was stored; this model did not "
+    "see them"
+)
 
-    Raises ModelError, or InputError for a model that cannot be used.
+
+@asynccontextmanager
+async def _alone(container: Container, tenant: Tenant) -> AsyncIterator[None]:
+    """One re-run at a time for each user, below the day's ceiling: no two count the same money.
+
+    Raises SessionBusyError or SpendingCeilingError.
     """
-    TimeBudget(container.settings.limits.turn_model_s).begin()
+    wait_s = container.settings.limits.turn_wait_s
+    try:
+        async with container.lock.hold(SessionKey(*tenant, _ONE_AT_A_TIME), wait_s=wait_s):
+            await container.spending.require_room(tenant)
+            yield
+    except SessionBusyError as error:
+        raise SessionBusyError("another re-run of this user is running; wait for it") from error
+
+
+async def _reply(
+    container: Container,
+    first: FirstRequest,
+    parts: Sequence[RequestPart],
+    block: AgentSettings,
+    key: SessionKey,
+) -> FirstReply:
+    """Ask within the time of a turn. Raises ModelError, or InputError for an unusable model."""
+    budget = TimeBudget(container.settings.limits.turn_model_s)
+    budget.begin()
     try:
         model = build(container, block)
         try:
-            reply = await ask(model, request_of(parts, model, block))
+            return await ask(model, request_of(first, parts, model, block), first)
         finally:
             await container.parts.close_models([model])
     except ConfigError as error:  # Here the model is the caller's choice, and no setting.
@@ -158,9 +187,13 @@ async def _reply(
     except ModelError as error:
         await _note(container, key, block.model, TokenUse.model_validate(error.spent))
         raise
-    await _note(container, key, reply.model, reply.use)
-    return reply
+    finally:
+        budget.end()
 
 
-async def _note(container: Container, key: SessionKey, model: str, use: TokenUse) -> None:
-    await container.spending.note(key, 0, {_STAGE: {model: use}})
+async def _note(container: Container, key: SessionKey, model: str, use: TokenUse) -> float | None:
+    """Keep what a call took; its cost in US dollars, None where the price is unknown."""
+    spending, used = container.spending, {_STAGE: {model: use}}
+    await spending.note(key, 0, used)
+    nanos = [each.nano for each in spending.prices.priced(_STAGE, 0, used)]
+    return None if None in nanos else sum(nano or 0 for nano in nanos) / NANO
