@@ -64,7 +64,8 @@ def test_server_says_what_to_open_and_who_answers_and_remembers_after_a_restart(
     with our_server(tmp_path) as server:
         printed = server.output()
         assert printed.startswith(f"ACC×ACE: open {server.url}/ui/")
-        assert "/dev-ui/?app=acc_ace" in printed and "/docs" in printed
+        assert "/dev-ui/?app=acc_ace" in printed
+        assert "/docs" in printed
         for agent in ("qualifier", "compressor", "generator", "reflector", "curator"):
             assert any(
                 line.split()[:2] == [agent, "embedded/rules"] and "not an LLM" in line
