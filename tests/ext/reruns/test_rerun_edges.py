@@ -36,6 +36,15 @@ async def test_a_rule_left_out_changes_no_other_rule(
     assert '<input name="state">' in sent
 
 
+async def test_without_its_only_rule_a_request_says_that_there_is_none(
+    http: httpx.AsyncClient, gemini: FakeGemini
+) -> None:
+    await rule(http, REFUNDS)
+    await say(http, "Hello?")
+    await again(http, "c-0001")
+    assert "constraints: none\ngoal_orientation: none" in wire_text(last(gemini))
+
+
 async def test_words_of_a_rule_that_stay_are_named(http: httpx.AsyncClient) -> None:
     await rule(http, REFUNDS)
     await say(http, f"You know: {REFUNDS}")

@@ -16,6 +16,7 @@ from google.genai import types
 from pydantic import TypeAdapter
 
 from acc_ace.adk.structured_agent import content_config
+from acc_ace.core.gates.ccs_budget import NOTHING
 from acc_ace.core.schemas.trace import ModelCall, RequestPart, TurnTrace
 from acc_ace.errors import InputError, NotFoundError
 from acc_ace.model_settings import AgentSettings
@@ -91,7 +92,8 @@ def without_rules(request: FirstRequest, ids: Collection[str]) -> tuple[RequestP
 def _without(part: RequestPart, ids: Collection[str], words: Sequence[str]) -> RequestPart:
     text = part.text
     if part.kind == "rules":
-        text = re.sub(_RULE, lambda rule: "" if rule[1] in ids else rule[0], text)
+        text = re.sub(_RULE, lambda rule: "" if rule[1] in ids else rule[0], text).rstrip("\n")
+        text += f" {NOTHING}" if text.endswith("constraints:") else ""
     elif part.kind in _MEMORY:
         for rule in sorted(words, key=len, reverse=True):
             text = re.sub(_words(rule), "", text) if len(rule) >= _SHORTEST else text
