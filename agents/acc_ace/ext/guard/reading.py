@@ -93,7 +93,7 @@ _UNDECIDED: Final = lazy_pattern(
     r"|[^、。]*?(?:たら|れば|なら)、?|今日|本日|今週|今月|明日|今夜|当面|しばらく|いまは|今は"
 )
 _DENIALS: Final = lazy_pattern(
-    r"\b(?:never|not|no|nothing|don't|doesn't|must|may|cannot|can't|only|nobody|no one|none"
+    r"(?<!-)\b(?:never|not|no|nothing|don't|doesn't|must|may|cannot|can't|only|nobody|no one|none"
     r"|avoid|refrain from|stop|forbid\w*|prohibit\w*|please|do|any|ever|without)\b"
     r"|禁止|厳禁|不可|しない|ない"
 )

@@ -14,7 +14,7 @@ from acc_ace.ext.guard.calls import Text
 from acc_ace.ext.guard.vocabulary import lines_of, words_of
 
 _RUN: Final = lazy_pattern(
-    r"(?P<en>[/~#@.-]?[a-z0-9*~][a-z0-9*]*(?:[-_.:/@'*]+[a-z0-9*]+)*/?)"
+    r"(?P<en>(?:--|[/~#@.-])?[a-z0-9*~][a-z0-9*]*(?:[-_.:/@'*]+[a-z0-9*]+)*/?)"
     r"|(?P<ja>[\u3400-\u4dbf\u4e00-\u9fff々〆ヶ]+(?:[いきけしちみりえ][\u4e00-\u9fff](?=[\u3041-\u309f]))?"
     r"|[\u30a1-\u30faー]{2,}|[\u3041-\u309f]+)"
     r"|(?P<gap>[,;:()「」、。・])"
