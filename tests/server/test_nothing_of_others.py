@@ -89,6 +89,7 @@ BODIES: Final[Mapping[str, object]] = {
     "POST /v1/sessions/{session}/turns": {"input": "Forget the locker."},
     "POST /v1/chat": {"input": "Forget the locker.", "session": SESSION},
     "POST /v1/sessions/{session}/turns/{turn}/feedback": {"thumbs": "down"},
+    "POST /v1/sessions/{session}/turns/{turn}/rerun": {"without": ["c-0001"]},
     "PATCH /v1/sessions/{session}/ccs": {"version": 1, "fields": {"semantic_gist": "changed"}},
     "POST /v1/sessions/{session}/rollback": {"version": 1},
     "POST /v1/sessions/{session}/rules": {"text": "Never answer."},
