@@ -6,19 +6,24 @@ import json
 import httpx
 import pytest
 
-from tests.ext.reruns.turns import Serve, again, last, offer, path, refused, rule, say, words
+from tests.ext.reruns.turns import (
+    Serve,
+    again,
+    answers,
+    last,
+    offer,
+    path,
+    refused,
+    rule,
+    say,
+    words,
+)
 from tests.fakes.extensions import needs
-from tests.fakes.fake_gemini import FakeGemini, says, says_json, wire_text
-from tests.fakes.loopback import HttpReply
+from tests.fakes.fake_gemini import FakeGemini, says, wire_text
 
 pytestmark = needs("reruns")
 
 REFUNDS = "Never refund without asking Bob."
-
-
-def answers(text: str) -> HttpReply:
-    """A reply as the schema of the Generator asks for it."""
-    return says_json({"final_answer": text})
 
 
 async def test_a_rule_left_out_changes_no_other_rule(

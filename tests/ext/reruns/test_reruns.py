@@ -12,6 +12,7 @@ from tests.ext.reruns.turns import (
     OTHER,
     Serve,
     again,
+    answers,
     last,
     offer,
     path,
@@ -46,11 +47,6 @@ QUESTION = "What about order A1?"
 TOKENS = {"auth_tokens": "aiko:aiko-secret,bob:bob-secret", "operators": "aiko"}
 AIKO, BOB = ({"Authorization": f"Bearer {user}-secret"} for user in ("aiko", "bob"))
 FIELDS = {"model", "note", "answer", "calls", "tokens", "usd", "seconds", "still_in", "warnings"}
-
-
-def answers(text: str) -> HttpReply:
-    """A reply as the schema of the Generator asks for it."""
-    return says_json({"final_answer": text})
 
 
 async def test_what_may_be_asked_again_is_said_first(

@@ -20,6 +20,7 @@ from tests.ext.reruns.turns import (
     SESSION,
     Serve,
     again,
+    answers,
     last,
     offer,
     path,
@@ -66,11 +67,6 @@ input = 0
 output = 0
 """
 """Each request to the Generator costs 1.1 dollars: the fake counts 11 tokens."""
-
-
-def answers(text: str) -> HttpReply:
-    """A reply as the schema of the Generator asks for it."""
-    return says_json({"final_answer": text})
 
 
 async def refuses(http: httpx.AsyncClient, where: str, statuses: Iterable[int] = (404,)) -> None:

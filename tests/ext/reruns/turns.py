@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
-from tests.fakes.fake_gemini import FakeGemini, wire_text
-from tests.fakes.loopback import Json
+from tests.fakes.fake_gemini import FakeGemini, says_json, wire_text
+from tests.fakes.loopback import HttpReply, Json
 
 Serve = Callable[..., Awaitable[httpx.AsyncClient]]
 """Starts a server with settings; a client of it."""
@@ -24,6 +24,11 @@ MONEY = {"model_uses", "spending"}
 def path(turn: int | str = 1, session: str = SESSION) -> str:
     """Where a turn is asked again."""
     return f"{session}/turns/{turn}/rerun"
+
+
+def answers(text: str) -> HttpReply:
+    """A reply as the schema of the Generator asks for it."""
+    return says_json({"final_answer": text})
 
 
 async def say(http: httpx.AsyncClient, text: str, **options: Any) -> Json:
